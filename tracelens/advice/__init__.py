@@ -1,0 +1,1 @@
+"""Analysis to predicted forms, blockers, findings and the verdict."""

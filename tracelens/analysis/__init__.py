@@ -1,0 +1,1 @@
+"""Trace and window to frozen results: steps, attribution, gaps, tables, trust."""

@@ -1,0 +1,5 @@
+"""Bytes to Trace: sources, Kineto decoding and repair, vocabulary, links."""
+
+from tracelens.loading.load import load_trace
+
+__all__ = ["load_trace"]

@@ -1,0 +1,24 @@
+"""The stretch of a trace that is judged: a set of tiles of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracelens.model.events import Int64s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """Tiles of time on one device, disjoint and ascending."""
+
+    kind: str
+    """"profiler_step", "annotation", "period", "single_step", "whole" or "range"."""
+    name: str
+    """The annotation or a description of the period; "" where there is none."""
+    tiles: Int64s
+    """(n, 2) starts and ends in ns after Trace.base_ns. Each is one step, if the kind has steps."""
+
+    @property
+    def length(self) -> int:
+        """Sum of the tiles in ns."""
+        return int((self.tiles[:, 1] - self.tiles[:, 0]).sum()) if len(self.tiles) else 0

@@ -1,0 +1,1 @@
+"""One report document, rendered as text, Markdown, JSON and CSV."""
