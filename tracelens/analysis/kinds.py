@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Category, Trace
+from tracelens.model.names import named
 
 
 class Kind(StrEnum):
@@ -183,9 +184,8 @@ def kinds(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_
     found = _by_name(trace, rows, kernel_kind)
     operator = trace.links.operator[rows]
     gemm = np.flatnonzero((found == Kind.GEMM) & (operator != ABSENT))
-    names, inverse = np.unique(trace.events.name[operator[gemm]], return_inverse=True)
-    convolves = np.array([bool(_CONVOLUTION_OPERATOR.search(trace.names[name])) for name in names.tolist()], dtype=bool)
-    found[gemm[convolves[inverse]]] = Kind.CONVOLUTION.value
+    convolves = named(trace, operator[gemm], _CONVOLUTION_OPERATOR)
+    found[gemm[convolves]] = Kind.CONVOLUTION.value
     return found
 
 

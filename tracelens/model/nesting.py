@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from tracelens.model.events import ABSENT, Int32s, Int64s
+from tracelens.model.events import ABSENT, Bools, Int32s, Int64s
 
 
 def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
@@ -45,3 +46,16 @@ def _climb_closed(parent: Int64s, starts: Int64s, ends: Int64s) -> Int64s:
         if not len(closed):
             return parent
         parent[closed] = parent[parent[closed]]
+
+
+def nearest(parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], wanted: Bools) -> Int64s:
+    """First of each row and its ancestors that is wanted, else ABSENT.
+
+    parent: (n,) row above each row or ABSENT. rows: rows to start at, ABSENT allowed. wanted: (n,) mask."""
+    found = rows.astype(np.int64)
+    climbing = np.flatnonzero(found != ABSENT)
+    while len(climbing):
+        climbing = climbing[~wanted[found[climbing]]]
+        found[climbing] = parent[found[climbing]]
+        climbing = climbing[found[climbing] != ABSENT]
+    return found

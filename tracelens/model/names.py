@@ -1,0 +1,30 @@
+"""Questions put to interned names: each distinct name is asked once, however many events bear it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.model.events import Bools, Trace
+
+
+def tell_names(trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any]) -> npt.NDArray[np.object_]:
+    """`tell` of the name of each event in `rows`."""
+    distinct, inverse = np.unique(trace.events.name[rows], return_inverse=True)
+    told = np.empty(len(distinct), dtype=object)
+    told[:] = [tell(trace.names[name]) for name in map(int, distinct)]
+    return told[inverse]
+
+
+def names_of(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
+    """Names of the events in `rows`."""
+    return tell_names(trace, rows, str)
+
+
+def named(trace: Trace, rows: npt.NDArray[np.integer], pattern: re.Pattern[str]) -> Bools:
+    """Mask over `rows`: the pattern is found in the event's name."""
+    return tell_names(trace, rows, lambda name: pattern.search(name) is not None).astype(bool)
