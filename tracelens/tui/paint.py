@@ -1,0 +1,156 @@
+"""A lane at a zoom as one line of text and few runs of ink: no terminal, no colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.model.events import ABSENT, Bytes, Int64s
+from tracelens.tui.inks import EIGHTHS, GLYPHS, Ink
+from tracelens.tui.lanes import Lane, LaneKind
+from tracelens.tui.viewport import Viewport
+
+LABEL: Final = 32
+"""Added to an ink: the cell belongs to a slice that is wide enough for its name."""
+MATCH: Final = 64
+"""The cell holds a slice that the search found."""
+SELECTED: Final = 128
+"""The cell holds the selected slice."""
+NARROWEST_LABEL: Final = 4
+MOST_RUNS: Final = 8
+"""More changes of ink than this in one line cost more bytes over a slow line than they tell."""
+
+Cells = npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Text of one cell per column and the runs (first, behind last, ink with marks) that it is drawn in."""
+
+    text: str
+    runs: tuple[tuple[int, int, int], ...]
+
+
+def paint(lane: Lane, view: Viewport, selected: int = ABSENT, matches: Int64s | None = None) -> Line:
+    """Draw a lane: how busy each column is and with what, names where slices are wide, and marks."""
+    edges = view.edges()
+    cells, ink = _density(lane, edges)
+    _write_labels(lane, view, cells, ink)
+    marks = np.zeros(view.columns, dtype=np.uint8)
+    for mark, indices in ((MATCH, _in_view(lane, view, matches)), (SELECTED, _in_view(lane, view, selected))):
+        _mark(lane, view, marks, indices, mark)
+    cells[(marks > 0) & (cells == " ")] = "▁"
+    return Line("".join(cells.tolist()), _runs(_few_runs(ink), marks))
+
+
+def _density(lane: Lane, edges: Int64s) -> tuple[Cells, Bytes]:
+    """Glyph and ink of each column."""
+    columns = len(edges) - 1
+    if not lane.covers:
+        return np.full(columns, " "), np.zeros(columns, dtype=np.uint8)
+    busy = np.stack([cover.within(edges) for _, cover in lane.covers])
+    most = busy.argmax(axis=0)
+    share = np.minimum(busy.sum(axis=0) / np.diff(edges), 1.0)
+    level = np.ceil(share * (len(EIGHTHS) - 1)).astype(np.int64)
+    glyphs = np.array([[" ", *GLYPHS.get(ink, "\0") * (len(EIGHTHS) - 1)] for ink, _ in lane.covers])
+    cells = glyphs[most, level]
+    cells = np.where(cells == "\0", np.array(list(EIGHTHS))[level], cells)
+    inks = np.array([ink for ink, _ in lane.covers], dtype=np.uint8)
+    return cells, _carried(inks[most], level > 0)
+
+
+def _carried(ink: Bytes, drawn: npt.NDArray[np.bool_]) -> Bytes:
+    """Empty cells take the ink before them, so that they do not break a run."""
+    last = np.maximum.accumulate(np.where(drawn, np.arange(len(ink)), -1))
+    first = int(drawn.argmax()) if drawn.any() else 0
+    return ink[np.where(last < 0, first, last)]
+
+
+def _write_labels(lane: Lane, view: Viewport, cells: Cells, ink: Bytes) -> None:
+    """Put the names of wide slices over their cells, each behind a bar that tells it from its neighbour."""
+    first, last = lane.visible(view.start, view.end)
+    wide = view.span * NARROWEST_LABEL // view.columns
+    for index in (first + np.flatnonzero(lane.end[first:last] - lane.start[first:last] >= wide)).tolist():
+        left, right = _columns(lane, view, index)
+        if right - left >= NARROWEST_LABEL:
+            cells[left:right] = list(f"▏{_title(lane, index)}"[: right - left].ljust(right - left))
+            ink[left:right] = lane.ink[index] + LABEL
+
+
+def _title(lane: Lane, index: int) -> str:
+    name = lane.label(index)
+    return short_name(name) if lane.kind == LaneKind.STREAM else name
+
+
+def _columns(lane: Lane, view: Viewport, index: int) -> tuple[int, int]:
+    """First and behind-last column that a slice fills, of those shown; at least one."""
+    left = max(view.column(int(lane.start[index])), 0)
+    right = min(view.column(max(int(lane.end[index]) - 1, int(lane.start[index]))) + 1, view.columns)
+    return left, max(right, left + 1)
+
+
+def _in_view(lane: Lane, view: Viewport, indices: Int64s | int | None) -> Int64s:
+    """Those of some ascending indices whose slices are shown."""
+    if indices is None or (isinstance(indices, int) and indices == ABSENT):
+        return np.empty(0, dtype=np.int64)
+    chosen = np.atleast_1d(np.asarray(indices, dtype=np.int64))
+    return chosen[(lane.start[chosen] < view.end) & (lane.end[chosen] >= view.start)]
+
+
+def _mark(lane: Lane, view: Viewport, marks: Bytes, indices: Int64s, mark: int) -> None:
+    """Add a mark to every column that holds one of the slices."""
+    if not len(indices):
+        return
+    span, columns = view.span, view.columns
+    left = np.clip(((lane.start[indices] - view.start + 1) * columns - 1) // span, 0, columns - 1)
+    ends = np.maximum(lane.end[indices] - 1, lane.start[indices])
+    right = np.clip(((ends - view.start + 1) * columns - 1) // span, 0, columns - 1)
+    steps = np.bincount(left, minlength=columns + 1) - np.bincount(right + 1, minlength=columns + 1)
+    marks[np.cumsum(steps)[:columns] > 0] += mark
+
+
+def _few_runs(ink: Bytes) -> Bytes:
+    """The same ink if it changes seldom; else without labels' own look; else the commonest alone.
+
+    Glyphs tell classes apart where their colours are given up."""
+    plain = (ink & (LABEL - 1)).astype(np.uint8)
+    for simpler in (ink, plain):
+        if np.count_nonzero(np.diff(simpler)) < MOST_RUNS:
+            return simpler
+    return np.full(len(ink), np.bincount(plain).argmax(), dtype=np.uint8)
+
+
+def _runs(ink: Bytes, marks: Bytes) -> tuple[tuple[int, int, int], ...]:
+    codes = ink + marks
+    cuts = np.flatnonzero(np.diff(codes)) + 1
+    firsts = [0, *cuts.tolist()]
+    return tuple(zip(firsts, [*cuts.tolist(), len(codes)], codes[firsts].tolist(), strict=True))
+
+
+def ink_of(code: int) -> Ink:
+    """The ink of a run, without its marks."""
+    return Ink(code & (LABEL - 1))
+
+
+@lru_cache(maxsize=4096)
+def short_name(name: str) -> str:
+    """A kernel's name without return type, namespaces, template and call arguments; others as they are."""
+    plain = name.removeprefix("void ").replace("(anonymous namespace)", "anon")
+    if "<" not in plain and "(" not in plain:
+        return plain if "/" in plain or plain.count("::") < 2 else plain.rpartition("::")[2]
+    bare = "".join(_outside_brackets(plain)).strip()
+    return bare.rpartition("::")[2] or plain
+
+
+def _outside_brackets(text: str) -> Iterator[str]:
+    depth = 0
+    for letter in text:
+        depth -= letter in ">)" and depth > 0
+        if not depth and letter not in "<>()":
+            yield letter
+        depth += letter in "<("
