@@ -83,7 +83,7 @@ def test_classes_differ_by_glyph_as_well_as_ink(trace: Trace) -> None:
 
 def test_the_selected_slice_and_matches_are_marked(trace: Trace) -> None:
     lane = lane_of(trace, LaneKind.CALLS)
-    line = paint(lane, whole(lane, 10), selected=2, matches=np.array([0, 1]))
+    line = paint(lane, whole(lane, 10), selected=2, found=lane.spans(np.array([True, True, False])))
     marked = {code & (MATCH | SELECTED): (first, last) for first, last, code in line.runs}
     assert marked[MATCH] == (1, 3)
     assert marked[SELECTED] == (6, 9)

@@ -81,6 +81,10 @@ class Lane:
         found = np.flatnonzero(self.row == row)
         return int(found[0]) if len(found) else ABSENT
 
+    def spans(self, chosen: Bools) -> Coverage:
+        """What some of the slices cover, none of them less than 1 ns."""
+        return Coverage.of(self.start[chosen], np.maximum(self.end, self.start + 1)[chosen])
+
     def only(self, keep: Bools) -> Lane:
         """The lane with some of its slices."""
         chosen = np.flatnonzero(keep)

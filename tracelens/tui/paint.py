@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.model.events import ABSENT, Bytes, Int64s
+from tracelens.model.events import ABSENT, Bools, Bytes, Int64s
+from tracelens.tui.coverage import Coverage
 from tracelens.tui.inks import EIGHTHS, GLYPHS, Ink
 from tracelens.tui.lanes import Lane, LaneKind
 from tracelens.tui.viewport import Viewport
@@ -36,15 +37,20 @@ class Line:
     runs: tuple[tuple[int, int, int], ...]
 
 
-def paint(lane: Lane, view: Viewport, selected: int = ABSENT, matches: Int64s | None = None) -> Line:
-    """Draw a lane: how busy each column is and with what, names where slices are wide, and marks."""
+def paint(lane: Lane, view: Viewport, selected: int = ABSENT, found: Coverage | None = None) -> Line:
+    """Draw a lane: how busy each column is and with what, names where slices are wide, and marks.
+
+    `selected` is the index of a slice, `found` what Lane.spans gives for the slices that a search found."""
     edges = view.edges()
     cells, ink = _density(lane, edges)
     _write_labels(lane, view, cells, ink)
     marks = np.zeros(view.columns, dtype=np.uint8)
-    for mark, indices in ((MATCH, _in_view(lane, view, matches)), (SELECTED, _in_view(lane, view, selected))):
-        _mark(lane, view, marks, indices, mark)
-    cells[(marks > 0) & (cells == " ")] = "▁"
+    if found is not None:
+        marks[_few_blocks(found.within(edges) > 0)] += MATCH
+    if selected != ABSENT and lane.start[selected] < view.end and lane.end[selected] >= view.start:
+        left, right = _columns(lane, view, selected)
+        marks[left:right] += SELECTED
+    cells[(marks >= SELECTED) & (cells == " ")] = "▁"
     return Line("".join(cells.tolist()), _runs(_few_runs(ink), marks))
 
 
@@ -64,7 +70,7 @@ def _density(lane: Lane, edges: Int64s) -> tuple[Cells, Bytes]:
     return cells, _carried(inks[most], level > 0)
 
 
-def _carried(ink: Bytes, drawn: npt.NDArray[np.bool_]) -> Bytes:
+def _carried(ink: Bytes, drawn: Bools) -> Bytes:
     """Empty cells take the ink before them, so that they do not break a run."""
     last = np.maximum.accumulate(np.where(drawn, np.arange(len(ink)), -1))
     first = int(drawn.argmax()) if drawn.any() else 0
@@ -94,24 +100,12 @@ def _columns(lane: Lane, view: Viewport, index: int) -> tuple[int, int]:
     return left, max(right, left + 1)
 
 
-def _in_view(lane: Lane, view: Viewport, indices: Int64s | int | None) -> Int64s:
-    """Those of some ascending indices whose slices are shown."""
-    if indices is None or (isinstance(indices, int) and indices == ABSENT):
-        return np.empty(0, dtype=np.int64)
-    chosen = np.atleast_1d(np.asarray(indices, dtype=np.int64))
-    return chosen[(lane.start[chosen] < view.end) & (lane.end[chosen] >= view.start)]
-
-
-def _mark(lane: Lane, view: Viewport, marks: Bytes, indices: Int64s, mark: int) -> None:
-    """Add a mark to every column that holds one of the slices."""
-    if not len(indices):
-        return
-    span, columns = view.span, view.columns
-    left = np.clip(((lane.start[indices] - view.start + 1) * columns - 1) // span, 0, columns - 1)
-    ends = np.maximum(lane.end[indices] - 1, lane.start[indices])
-    right = np.clip(((ends - view.start + 1) * columns - 1) // span, 0, columns - 1)
-    steps = np.bincount(left, minlength=columns + 1) - np.bincount(right + 1, minlength=columns + 1)
-    marks[np.cumsum(steps)[:columns] > 0] += mark
+def _few_blocks(marked: Bools) -> Bools:
+    """The same marks if there are few stretches of them, else whole blocks that hold one."""
+    if np.count_nonzero(np.diff(marked)) <= MOST_RUNS:
+        return marked
+    blocks = np.arange(len(marked)) * MOST_RUNS // len(marked)
+    return np.bincount(blocks, weights=marked)[blocks] > 0
 
 
 def _few_runs(ink: Bytes) -> Bytes:
