@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Final
 
 from tracelens.analysis.parts import CLASSES
+from tracelens.reporting.bars import LOOKS
 
 
 class Ink(IntEnum):
@@ -42,12 +43,7 @@ GLYPHS: Final = {
     Ink.COMMUNICATION: "▚",
     Ink.COPY: "▒",
     Ink.WAIT: "░",
-    Ink.KERNEL: "█",
-    Ink.DISPATCH: "▓",
-    Ink.LAUNCH: "▒",
-    Ink.SYNC: "░",
-    Ink.DEVICE: "┄",
-    Ink.UNKNOWN: "?",
+    **{ink: LOOKS[name].glyph for name, ink in CLASS_INKS.items()},
 }
 """The others are drawn in eighths, as high as the cell is busy."""
 

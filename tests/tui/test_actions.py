@@ -1,0 +1,57 @@
+"""The registry of actions: no key means two things in one place, and texts come from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tracelens.tui.actions import (
+    ACTIONS,
+    EVERYWHERE,
+    SCOPES,
+    TIMELINE,
+    Situation,
+    bindings,
+    find,
+    hints,
+    in_scope,
+    key_names,
+    markdown,
+)
+
+EATEN = {"ctrl+b", "ctrl+a", "ctrl+s", "f1"}
+"""Keys that tmux, screen or terminals keep for themselves."""
+
+
+@pytest.mark.parametrize("scope", SCOPES[1:])
+def test_a_key_means_one_thing_in_a_view(scope: str) -> None:
+    keys = Counter(key for action in (*in_scope(EVERYWHERE), *in_scope(scope)) for key in action.keys)
+    assert [key for key, count in keys.items() if count > 1] == []
+
+
+def test_ids_are_unique_and_found() -> None:
+    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
+    assert find("worst_gap").keys == ("G",)
+
+
+def test_no_key_is_eaten_on_the_way() -> None:
+    keys = {key for action in ACTIONS for key in action.keys}
+    assert keys & EATEN == set()
+    assert [key for key in keys if key.startswith(("alt+", "super+"))] == []
+
+
+def test_every_action_has_a_binding_by_its_id() -> None:
+    bound = [binding.id for scope in SCOPES for binding in bindings(scope)]
+    assert sorted(bound) == sorted(action.id for action in ACTIONS)
+
+
+def test_hints_show_only_what_is_valid() -> None:
+    assert dict(hints(TIMELINE, Situation())) == {"?": "help", "ctrl+p": "commands", "q": "quit"}
+    assert "]" in dict(hints(TIMELINE, Situation(loaded=True, events=True, selected=True)))
+
+
+def test_the_readme_table_has_a_line_for_each_action() -> None:
+    assert len(markdown().splitlines()) == len(ACTIONS) + 2
+    assert "| timeline | `w` `+` `=` | Zoom in at the cursor |" in markdown()
+    assert key_names(find("search")) == "/"
