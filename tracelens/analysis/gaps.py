@@ -1,0 +1,112 @@
+"""Gaps of a device: when it runs nothing, and which host call ends each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Role, Trace
+from tracelens.model.intervals import complement, union
+
+HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
+ABSURD_FACTOR = 1.5
+"""An event that ends later than this many recorded spans after the first event has a broken duration."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Causes:
+    """n gaps of one device in start order, and the launch that ended each; times in ns."""
+
+    start: Int64s
+    end: Int64s
+    before: Int32s
+    """Row of the device event that ended last before the gap; ABSENT at the head."""
+    after: Int32s
+    """Row of the device event that ends the gap, the one launched first of several; ABSENT at the tail."""
+    launch: Int32s
+    """Row of its call; ABSENT without one."""
+    called: Int64s
+    """Start of the call, at most the gap's end; the gap's end without a call."""
+    returned: Int64s
+    """End of the call, at most the gap's end."""
+    lane: Int32s
+    """Thread of the call; without one, the thread that launches most for this device (ABSENT if none does)."""
+    in_graph: Bools
+    """The call is a graph launch that had already started another node."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def device_rows(trace: Trace, device: int) -> Int64s:
+    """Rows of a device's work, in file order."""
+    return np.flatnonzero(trace.events.device_work() & (trace.events.device == device))
+
+
+def recorded_end(trace: Trace) -> int:
+    """End of the recording in ns: the last end of an event whose duration is believable."""
+    events = trace.events
+    complete = (events.phase == ord("X")) & (events.category != Category.SPAN)
+    sure = complete & np.isin(events.category, (Category.RUNTIME, Category.KERNEL, Category.COPY, Category.MEMSET))
+    if not sure.any():
+        sure = complete
+    first, last = int(events.start[complete].min(initial=0)), int(events.end[sure].max(initial=0))
+    believable = complete & (events.end <= first + ABSURD_FACTOR * (last - first))
+    return int(events.end[believable].max(initial=last))
+
+
+def find_causes(trace: Trace, device: int) -> Causes:
+    """Gaps between the first and the last event of host or device, with what ended each."""
+    rows = device_rows(trace, device)
+    rows = rows[trace.events.duration[rows] > 0]
+    gaps = complement(union(trace.events.start[rows], trace.events.end[rows]), *_span(trace, rows))
+    start, end = gaps[:, 0], gaps[:, 1]
+    before, after = _last_ended(trace, rows, start), _first_launched(trace, rows, end)
+    launch = np.where(after == ABSENT, ABSENT, trace.links.launch[after]).astype(np.int32)
+    linked = launch != ABSENT
+    called = np.where(linked, np.minimum(trace.events.start[launch], end), end)
+    returned = np.where(linked, np.minimum(trace.events.end[launch], end), end)
+    lane = np.where(linked, trace.events.lane[launch], _main_lane(trace, rows))
+    in_graph = linked & _started_before(trace, launch, end)
+    return Causes(start, end, before, after, launch, called, returned, lane.astype(np.int32), in_graph)
+
+
+def _span(trace: Trace, rows: Int64s) -> tuple[int, int]:
+    events = trace.events
+    if not len(rows):
+        return 0, 0
+    host = np.isin(events.category, HOST) & (events.phase == ord("X"))
+    first = min(int(events.start[rows].min()), int(events.start[host].min(initial=np.iinfo(np.int64).max)))
+    return first, max(int(events.end[rows].max()), recorded_end(trace))
+
+
+def _last_ended(trace: Trace, rows: Int64s, start: Int64s) -> Int32s:
+    order = rows[np.argsort(trace.events.end[rows], kind="stable")]
+    found = np.searchsorted(trace.events.end[order], start, side="right") - 1
+    return np.where(found >= 0, order[found], ABSENT).astype(np.int32)
+
+
+def _first_launched(trace: Trace, rows: Int64s, end: Int64s) -> Int32s:
+    """Of the events starting at each gap's end, the linked one launched first; any where none is linked."""
+    events, launch = trace.events, trace.links.launch[rows]
+    launched = np.where(launch == ABSENT, np.iinfo(np.int64).max, events.start[launch])
+    order = rows[np.lexsort((launched, events.start[rows]))]
+    found = np.searchsorted(events.start[order], end, side="left")
+    ends = found < len(order)
+    found = np.where(ends, found, 0)
+    return np.where(ends, order[found], ABSENT).astype(np.int32)
+
+
+def _started_before(trace: Trace, launch: Int32s, time: Int64s) -> Bools:
+    events = trace.events
+    nodes = np.flatnonzero(trace.links.launch != ABSENT)
+    first = np.full(len(events), np.iinfo(np.int64).max)
+    np.minimum.at(first, trace.links.launch[nodes], events.start[nodes])
+    return (events.role[launch] == Role.GRAPH_LAUNCH) & (first[launch] < time)
+
+
+def _main_lane(trace: Trace, rows: Int64s) -> int:
+    launch = trace.links.launch[rows]
+    lanes = trace.events.lane[launch[launch != ABSENT]]
+    return int(np.bincount(lanes).argmax()) if len(lanes) else ABSENT

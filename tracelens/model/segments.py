@@ -1,0 +1,78 @@
+"""What holds at an instant on a thread: disjoint segments of several groups, searched in one go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.model.events import ABSENT, Bools, Bytes, Int64s
+from tracelens.model.intervals import foremost
+from tracelens.model.nesting import enclosing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Disjoint segments of time, each with a value, for each of several groups (threads, processes).
+
+    Start and end are group * stride + ns, so that one sorted array holds all groups."""
+
+    stride: int
+    start: Int64s
+    end: Int64s
+    value: npt.NDArray[Any]
+
+    def at(self, group: npt.NDArray[np.integer], time: Int64s, missing: int) -> npt.NDArray[Any]:
+        """Value that holds in each group at each time (ns), `missing` where none does."""
+        if not len(self.start):
+            return np.full(len(time), missing, dtype=self.value.dtype)
+        key = group.astype(np.int64) * self.stride + time
+        found = np.searchsorted(self.start, key, side="right") - 1
+        holds = (found >= 0) & (key < self.end[found]) & (time < self.stride)
+        return np.where(holds, self.value[found], missing)
+
+    def edges(self) -> Int64s:
+        """All starts and ends in ns, in no order."""
+        return np.concatenate((self.start, self.end)) % self.stride
+
+
+def innermost(group: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> Segments:
+    """At each instant, the index of the event begun last that is still open; times in ns, >= 0."""
+    solid = np.flatnonzero(end > start)
+    stride = int(end.max(initial=0)) + 1
+    offset = group[solid].astype(np.int64) * stride
+    starts, ends = offset + start[solid], offset + end[solid]
+    after_close, closes = _after_close(enclosing(group[solid].astype(np.int32), start[solid], end[solid]), ends)
+    rank = np.empty(len(solid), dtype=np.int64)
+    rank[np.lexsort((-ends, starts))] = np.arange(len(solid))
+    closing = np.flatnonzero(closes)
+    times = np.concatenate((ends[closing], starts))
+    state = np.concatenate((after_close[closing], np.arange(len(solid))))
+    order = np.lexsort((np.concatenate((-1 - rank[closing], rank)), times))
+    times, state = times[order], state[order]
+    keep = np.flatnonzero((state[:-1] != ABSENT) & (times[1:] > times[:-1]))
+    return Segments(stride, times[keep], times[keep + 1], solid[state[keep]])
+
+
+def _after_close(parent: Int64s, end: Int64s) -> tuple[Int64s, Bools]:
+    """What is innermost after each event closes, and whether its close changes that at all.
+
+    Where events overlap without nesting, an event closes under one begun later, which then stays innermost.
+    """
+    heir = parent.copy()
+    closes = np.ones(len(parent), dtype=np.bool_)
+    while True:
+        outlives = np.flatnonzero((heir != ABSENT) & (end[heir] < end))
+        if not len(outlives):
+            return heir, closes
+        closes[heir[outlives]] = False
+        heir[outlives] = parent[heir[outlives]]
+
+
+def by_rank(group: npt.NDArray[np.integer], start: Int64s, end: Int64s, rank: Bytes) -> Segments:
+    """At each instant, the lowest rank of the events open in the group."""
+    stride = int(end.max(initial=0)) + 1
+    offset = group.astype(np.int64) * stride
+    return Segments(stride, *foremost(offset + start, offset + end, rank))
