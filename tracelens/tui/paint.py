@@ -37,6 +37,22 @@ class Line:
     runs: tuple[tuple[int, int, int], ...]
 
 
+def difference(old: Line, new: Line) -> tuple[int, int] | None:
+    """First and behind-last column in which two lines of one width differ; None when they do not."""
+    changed = _letters(old) != _letters(new)
+    changed |= _codes(old) != _codes(new)
+    at = np.flatnonzero(changed)
+    return (int(at[0]), int(at[-1]) + 1) if len(at) else None
+
+
+def _letters(line: Line) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(line.text.encode("utf-32-le"), dtype=np.uint32)
+
+
+def _codes(line: Line) -> npt.NDArray[np.int64]:
+    return np.repeat([code for *_, code in line.runs], [last - first for first, last, _ in line.runs])
+
+
 def paint(lane: Lane, view: Viewport, selected: int = ABSENT, found: Coverage | None = None) -> Line:
     """Draw a lane: how busy each column is and with what, names where slices are wide, and marks.
 

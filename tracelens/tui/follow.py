@@ -1,0 +1,67 @@
+"""Ways from one event to another: operator to launch to kernel and back, and gap to gap."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracelens.model.events import ABSENT, DEVICE_WORK, SUBMITS, Bools, Category, Trace
+from tracelens.tui.inks import Ink
+from tracelens.tui.lanes import Lane
+
+
+def follow(trace: Trace, row: int) -> int:
+    """The next event on the way to the device: of a host event its first launch, of a launch its first work.
+
+    ABSENT at the end of the way."""
+    events = trace.events
+    if events.category[row] in DEVICE_WORK:
+        return ABSENT
+    if events.category[row] == Category.RUNTIME:
+        return _first(trace, trace.links.launch == row)
+    inside = (events.lane == events.lane[row]) & (events.start >= events.start[row])
+    inside &= (events.start < events.end[row]) & (events.category == Category.RUNTIME)
+    return _first(trace, inside & np.isin(events.role, SUBMITS))
+
+
+def follow_back(trace: Trace, row: int) -> int:
+    """The event that issued this one: of device work its launch, of a call its operator, else what encloses it.
+
+    ABSENT at the end of the way."""
+    links, category = trace.links, trace.events.category[row]
+    if category in DEVICE_WORK:
+        return int(links.launch[row])
+    operator = int(links.operator[row]) if category == Category.RUNTIME else ABSENT
+    return operator if operator != ABSENT else int(links.parent[row])
+
+
+def _first(trace: Trace, mask: Bools) -> int:
+    rows = np.flatnonzero(mask)
+    return int(rows[trace.events.start[rows].argmin()]) if len(rows) else ABSENT
+
+
+class GapWalk:
+    """The gaps of a lane worth a visit: those that are not the device's own spacing, if there are any."""
+
+    def __init__(self, gaps: Lane) -> None:
+        worth = np.flatnonzero(gaps.ink != Ink.DEVICE)
+        self.lane = gaps
+        self.indices = worth if len(worth) else np.arange(len(gaps))
+        lengths = gaps.end[self.indices] - gaps.start[self.indices]
+        self.by_length = self.indices[np.argsort(-lengths, kind="stable")]
+
+    def after(self, ns: int) -> int:
+        """Index of the first gap that starts later, else of the first of all; ABSENT without gaps."""
+        found = int(np.searchsorted(self.lane.start[self.indices], ns, side="right"))
+        return int(self.indices[found % len(self.indices)]) if len(self.indices) else ABSENT
+
+    def before(self, ns: int) -> int:
+        """Index of the last gap that starts earlier, else of the last of all; ABSENT without gaps."""
+        found = int(np.searchsorted(self.lane.start[self.indices], ns, side="left"))
+        return int(self.indices[found - 1]) if len(self.indices) else ABSENT
+
+    def worst(self, current: int = ABSENT) -> int:
+        """Index of the longest gap, or of the next longest after `current`; ABSENT without gaps."""
+        if not len(self.by_length):
+            return ABSENT
+        at = np.flatnonzero(self.by_length == current)
+        return int(self.by_length[(at[0] + 1) % len(self.by_length) if len(at) else 0])
