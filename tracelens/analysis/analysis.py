@@ -1,0 +1,66 @@
+"""The whole analysis of one device over one window."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracelens.analysis.attribution import attribute
+from tracelens.analysis.form import find_form
+from tracelens.analysis.handles import all_gaps, devices_at_work
+from tracelens.analysis.results import Analysis
+from tracelens.analysis.steps import find_steps
+from tracelens.analysis.tables import gap_table, kernel_table, launch_table, operator_table, sync_table
+from tracelens.analysis.timeline import build_timeline
+from tracelens.analysis.trust import judge_trust
+from tracelens.errors import UsageError
+from tracelens.model.events import ABSENT, Trace
+from tracelens.model.intervals import length, union
+
+
+def analyze(
+    trace: Trace, *, device: int | None = None, step: str | None = None, span: tuple[int, int] | None = None
+) -> Analysis:
+    """Everything known of one device of a trace over one window.
+
+    device: by default the one busiest. step: name of an annotation whose occurrences are the steps; by default
+    they are found. span: (start, end) in ns after Trace.base_ns to take as the window instead.
+
+    Raises UsageError for a device, annotation or span that the trace does not have. A trace without device work
+    gives empty tables and trust "unusable"."""
+    chosen = _choose(trace, device)
+    steps = find_steps(trace, chosen, name=step, span=span)
+    timeline, gaps = build_timeline(trace, chosen)
+    attribution = attribute(timeline, steps.window.tiles)
+    numbered = all_gaps(trace, {chosen: gaps})
+    return Analysis(
+        trace=trace,
+        device=chosen,
+        form=find_form(trace, steps, chosen),
+        steps=steps,
+        timeline=timeline,
+        attribution=attribution,
+        trust=judge_trust(trace, steps, timeline, attribution),
+        kernels=kernel_table(trace, steps, chosen),
+        operators=operator_table(trace, steps, chosen),
+        gaps=gap_table(trace, gaps, numbered.handles(chosen), steps.window),
+        syncs=sync_table(trace, steps, timeline),
+        launches=launch_table(trace, steps),
+    )
+
+
+def busy_ns(trace: Trace, device: int) -> int:
+    """Time in ns that the device ran anything, overlapping streams counted once."""
+    rows = np.flatnonzero(trace.events.device_work() & (trace.events.device == device))
+    return length(union(trace.events.start[rows], trace.events.end[rows]))
+
+
+def _choose(trace: Trace, device: int | None) -> int:
+    """The device asked for, else the busiest, else ABSENT."""
+    at_work = devices_at_work(trace)
+    if device is None:
+        return max(at_work, key=lambda candidate: busy_ns(trace, candidate), default=ABSENT)
+    known = sorted({*at_work, *(entry.id for entry in trace.devices)})
+    if device not in known:
+        there = f"its devices are {', '.join(map(str, known))}" if known else "it has no devices"
+        raise UsageError(f"the trace has no device {device}; {there}")
+    return device

@@ -1,0 +1,57 @@
+"""How the step of a trace runs already: eager, compiled, replayed or both."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+
+from tracelens.analysis.kinds import Kind, Origin, kinds, origins
+from tracelens.analysis.results import Steps
+from tracelens.analysis.tables.kernels import owned_work
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
+from tracelens.model.names import named
+from tracelens.model.nesting import nearest
+
+FORMS: Final = ("eager", "compile", "replay", "both")
+DOMINANT: Final = 0.7
+"""Share of the kernel time that must run in one form for the step to be called by it; below, it is mixed.
+
+Low enough for a compiled model with an eager optimizer."""
+
+_COMPILED_REGION: Final = re.compile(r"Torch-Compiled Region|Call CompiledFxGraph|^CompiledFunction|^triton_")
+
+
+def find_form(trace: Trace, steps: Steps, device: int) -> str:
+    """One of FORMS, "mixed", or "unknown" when no kernel of the window has a launch; by kernel time.
+
+    A kernel is replayed when a graph launch started it; it is compiled when Triton code from torch.compile, when
+    launched inside a compiled region, or when it shares its graph launch with such a kernel. Copies count only
+    where nothing else runs, since a replayed step copies its inputs eagerly."""
+    work = owned_work(trace, steps, device)
+    work = work[(trace.events.category[work] == Category.KERNEL) & (trace.links.launch[work] != ABSENT)]
+    moves = kinds(trace, work) == Kind.COPY
+    work = work if moves.all() else work[~moves]
+    if not len(work):
+        return "unknown"
+    replayed = trace.events.role[trace.links.launch[work]] == Role.GRAPH_LAUNCH
+    compiled = _compiled(trace, work, replayed)
+    ns = np.maximum(trace.events.duration[work], 1)
+    share = np.bincount(compiled + 2 * replayed, weights=ns, minlength=len(FORMS)) / ns.sum()
+    return FORMS[int(share.argmax())] if share.max() >= DOMINANT else "mixed"
+
+
+def _compiled(trace: Trace, work: Int64s, replayed: Bools) -> Bools:
+    launch = trace.links.launch[work]
+    compiled = (origins(trace, work) == Origin.TRITON) | _in_compiled_region(trace, launch.astype(np.int64))
+    graphs = np.unique(launch[compiled & replayed])
+    return compiled | (replayed & np.isin(launch, graphs))
+
+
+def _in_compiled_region(trace: Trace, launch: Int64s) -> Bools:
+    events = trace.events
+    spans = np.flatnonzero(np.isin(events.category, (Category.OPERATOR, Category.ANNOTATION)))
+    region = np.zeros(len(events), dtype=np.bool_)
+    region[spans] = named(trace, spans, _COMPILED_REGION)
+    return nearest(trace.links.parent, launch, region) != ABSENT

@@ -1,0 +1,150 @@
+"""Handles: short names of gaps, sync points, launches, device events and operators ("g-12").
+
+They are numbered from 1 over the whole trace in start order, whatever step, device or range is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.analysis.results import Gaps
+from tracelens.analysis.timeline import build_timeline
+from tracelens.analysis.waits import blocking_waits
+from tracelens.errors import UsageError
+from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Trace
+
+GAP: Final = "g"
+SYNC: Final = "s"
+LAUNCH: Final = "l"
+DEVICE_EVENT: Final = "k"
+OPERATOR: Final = "o"
+NOUNS: Final = {
+    GAP: "gap",
+    SYNC: "sync point",
+    LAUNCH: "launch",
+    DEVICE_EVENT: "device event",
+    OPERATOR: "operator event",
+}
+_HANDLE: Final = re.compile(r"\s*(?P<prefix>[a-z])-(?P<number>\d{1,18})\s*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberedGaps:
+    """The gaps of all devices, in start order."""
+
+    by_device: Mapping[int, Gaps]
+    device: Int64s
+    index: Int64s
+    """Of each gap among those of its device."""
+
+    def handles(self, device: int) -> npt.NDArray[np.object_]:
+        """Handle of each gap of one device."""
+        own = np.flatnonzero(self.device == device)
+        return _written(GAP, own[np.argsort(self.index[own], kind="stable")] + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a handle names."""
+
+    prefix: str
+    number: int
+    row: int
+    """Row of the event; of a gap the device event that ends it, ABSENT at the tail."""
+    device: int = ABSENT
+    """Of a gap."""
+    gap: int = ABSENT
+    """Of a gap: its index among those of its device."""
+
+    @property
+    def handle(self) -> str:
+        """As it is written."""
+        return f"{self.prefix}-{self.number}"
+
+
+def devices_at_work(trace: Trace) -> list[int]:
+    """Devices that ran anything, ascending."""
+    return np.unique(trace.events.device[trace.events.device_work()]).tolist()
+
+
+def number_gaps(by_device: Mapping[int, Gaps]) -> NumberedGaps:
+    """Number the gaps of all devices in start order; of two that start at once, the lower device's first."""
+    devices = sorted(by_device)
+    start = np.concatenate([by_device[device].start for device in devices] or [np.zeros(0, dtype=np.int64)])
+    counts = [len(by_device[device].start) for device in devices]
+    device = np.repeat(np.array(devices, dtype=np.int64), counts)
+    index = np.concatenate([np.arange(count) for count in counts] or [np.zeros(0, dtype=np.int64)])
+    order = np.argsort(start, kind="stable")
+    return NumberedGaps(by_device, device[order], index[order].astype(np.int64))
+
+
+def all_gaps(trace: Trace, known: Mapping[int, Gaps] | None = None) -> NumberedGaps:
+    """The numbered gaps of a trace; `known` are those of devices that have been looked at already."""
+    known = known or {}
+    return number_gaps({d: known[d] if d in known else build_timeline(trace, d)[1] for d in devices_at_work(trace)})
+
+
+def rows_behind(trace: Trace, prefix: str) -> Int64s:
+    """Rows of the events that a prefix (not GAP) numbers, in the order of their numbers."""
+    rows = np.flatnonzero(_bearers(trace, prefix))
+    return rows[np.argsort(trace.events.start[rows], kind="stable")]
+
+
+def handles_of(trace: Trace, prefix: str, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
+    """Handle of each row under a prefix (not GAP); None where the event bears none."""
+    number = np.zeros(len(trace.events) + 1, dtype=np.int64)
+    bearers = rows_behind(trace, prefix)
+    number[bearers] = np.arange(1, len(bearers) + 1)
+    own = number[rows]
+    found = _written(prefix, own)
+    found[own == 0] = None
+    return found
+
+
+def resolve(trace: Trace, handle: str) -> Target:
+    """What a handle names; UsageError with the valid range when it names nothing."""
+    match = _HANDLE.fullmatch(handle)
+    if match is None or match["prefix"] not in NOUNS:
+        known = ", ".join(f"{prefix}- {noun}" for prefix, noun in NOUNS.items())
+        raise UsageError(f"{handle!r} is no handle; handles are {known}, each with a number (g-12)")
+    prefix, number = match["prefix"], int(match["number"])
+    if prefix == GAP:
+        return _resolve_gap(all_gaps(trace), number)
+    rows = rows_behind(trace, prefix)
+    _expect(prefix, number, len(rows))
+    return Target(prefix, number, int(rows[number - 1]))
+
+
+def _resolve_gap(gaps: NumberedGaps, number: int) -> Target:
+    _expect(GAP, number, len(gaps.index))
+    device, index = int(gaps.device[number - 1]), int(gaps.index[number - 1])
+    return Target(GAP, number, int(gaps.by_device[device].after[index]), device, index)
+
+
+def _expect(prefix: str, number: int, count: int) -> None:
+    if 1 <= number <= count:
+        return
+    noun = NOUNS[prefix]
+    there = f"its {noun}s are {prefix}-1 to {prefix}-{count}" if count else f"it has no {noun}s"
+    raise UsageError(f"the trace has no {prefix}-{number}; {there}")
+
+
+def _bearers(trace: Trace, prefix: str) -> Bools:
+    events = trace.events
+    complete = events.phase == ord("X")
+    if prefix == SYNC:
+        return blocking_waits(trace)
+    if prefix == DEVICE_EVENT:
+        return events.device_work()
+    if prefix == LAUNCH:
+        return complete & (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS)
+    return complete & (events.category == Category.OPERATOR)
+
+
+def _written(prefix: str, numbers: Int64s) -> npt.NDArray[np.object_]:
+    return np.char.add(f"{prefix}-", numbers.astype(np.str_)).astype(object)

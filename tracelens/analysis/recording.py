@@ -1,0 +1,139 @@
+"""How well a trace recorded what ran: the measures behind the trust checks.
+
+Each returns None when the trace has nothing to measure it on."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.analysis.results import Steps
+from tracelens.analysis.tables.columns import in_tiles
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
+from tracelens.model.intervals import covered, union
+from tracelens.model.names import named
+
+_BUILDING: Final = re.compile(
+    r"\(dynamo_timed\)|CUDAGraphNode\.record|torch/_dynamo/convert_frame\.py\(\d+\): _?compile"
+    r"|torch/_inductor/(compile_fx|graph|scheduler)\.py\(\d+\): (compile_fx|codegen)"
+)
+"""Compiling, or recording of a graph, as annotation, operator or Python frame."""
+_DEVICE_WAIT: Final = re.compile(r"DeviceSynchronize|CtxSynchronize")
+_RECORD_COUNT: Final = re.compile(
+    r"(Invalid ext correlations|CPU GPU out-of-order|Unexpected CUDA events|CUPTI stopped early\?) = (\d+)"
+)
+"""Counts that are 0 in a sound trace; "Out-of-range" and "Blocklisted runtime" are not."""
+
+
+def work_in_window(trace: Trace, steps: Steps, device: int) -> Int64s:
+    """Rows of a device's work that shares time with the window, in start order."""
+    events = trace.events
+    rows = np.flatnonzero(events.device_work() & (events.device == device))
+    rows = rows[in_tiles(steps.window, events.start[rows], events.end[rows])]
+    return rows[np.argsort(events.start[rows], kind="stable")]
+
+
+def linked_share(trace: Trace, work: Int64s) -> float | None:
+    """Share of device events with a launch record, from the first that has one on; 0 when none has.
+
+    Work launched before the recording began comes first and has none in sound traces."""
+    linked = trace.links.launch[work] != ABSENT
+    if not linked.any():
+        return 0.0 if len(linked) else None
+    return float(linked[linked.argmax() :].mean())
+
+
+def lost_launches(trace: Trace, steps: Steps) -> float | None:
+    """Share of the window's kernel launches without a kernel; memsets leave none and do not count."""
+    calls = _calls_in(trace, steps, Role.LAUNCH)
+    return 1.0 - float(_has_work(trace)[calls].mean()) if len(calls) else None
+
+
+def graph_launches_with_work(trace: Trace, steps: Steps) -> float | None:
+    """Share of the window's graph launches that have a kernel."""
+    calls = _calls_in(trace, steps, Role.GRAPH_LAUNCH)
+    return float(_has_work(trace)[calls].mean()) if len(calls) else None
+
+
+def building_share(trace: Trace, steps: Steps) -> float | None:
+    """Share of the steps' host time in which a graph is captured or instantiated, or code compiled."""
+    events, spans = trace.events, steps.host
+    total = int((spans[:, 1] - spans[:, 0]).sum())
+    if not total:
+        return None
+    rows = np.flatnonzero(_building(trace))
+    busy = union(events.start[rows], np.maximum(events.end[rows], events.start[rows] + 1))
+    return int(covered(busy, spans[:, 0], spans[:, 1]).sum()) / total
+
+
+def _building(trace: Trace) -> Bools:
+    events = trace.events
+    told = np.flatnonzero(np.isin(events.category, (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)))
+    mask = (events.category == Category.RUNTIME) & (events.role == Role.CAPTURE)
+    mask[told] = named(trace, told, _BUILDING)
+    return mask & (events.phase == ord("X"))
+
+
+def lane_overlap(trace: Trace, work: Int64s) -> tuple[float, int] | None:
+    """Share of device time that overlaps earlier work on its own stream, and the longest such overlap in ns."""
+    events = trace.events
+    total = int(events.duration[work].sum())
+    if not total:
+        return None
+    _, stream = np.unique(events.stream[work], return_inverse=True)
+    order = np.lexsort((events.start[work], stream))
+    shift = stream[order].astype(np.int64) * (int(events.end[work].max()) + 1)
+    start, end = events.start[work][order] + shift, events.end[work][order] + shift
+    reach = np.append(0, np.maximum.accumulate(end)[:-1])
+    overlap = np.clip(np.minimum(reach, end) - start, 0, None)
+    return int(overlap.sum()) / total, int(overlap.max())
+
+
+def early_share(trace: Trace, work: Int64s) -> float | None:
+    """Share of linked device events that start before their launch call does."""
+    linked = work[trace.links.launch[work] != ABSENT]
+    if not len(linked):
+        return None
+    return float((trace.events.start[linked] < trace.events.start[trace.links.launch[linked]]).mean())
+
+
+def early_return(trace: Trace, work: Int64s) -> int | None:
+    """The longest time in ns by which a device synchronisation returned before work launched ahead of it ended."""
+    events = trace.events
+    calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.role == Role.SYNC))
+    calls = calls[named(trace, calls, _DEVICE_WAIT)]
+    linked = work[trace.links.launch[work] != ABSENT]
+    if not len(calls) or not len(linked) or len(np.unique(events.device[events.device_work()])) > 1:
+        return None
+    launched = events.end[trace.links.launch[linked]]
+    order = np.argsort(launched, kind="stable")
+    reach = np.append(0, np.maximum.accumulate(events.end[linked][order]))
+    before = np.searchsorted(launched[order], events.start[calls], side="right")
+    return max(int((reach[before] - events.end[calls]).max()), 0)
+
+
+def step_spread(steps: Steps) -> float | None:
+    """Longest step over shortest."""
+    tiles = steps.window.tiles
+    length = tiles[:, 1] - tiles[:, 0] if len(tiles) > 1 else np.zeros(0, dtype=np.int64)
+    return float(length.max() / length.min()) if len(length) and length.min() > 0 else None
+
+
+def dropped_records(trace: Trace) -> float | None:
+    """Records that the profiler says it lost or could not place; None when it says nothing."""
+    counts = _RECORD_COUNT.findall(str(trace.metadata.get("INFO")))
+    return float(sum(int(count) for _, count in counts)) if counts else None
+
+
+def _calls_in(trace: Trace, steps: Steps, role: Role) -> Int64s:
+    events = trace.events
+    return np.flatnonzero((events.category == Category.RUNTIME) & (events.role == role) & (steps.owner != ABSENT))
+
+
+def _has_work(trace: Trace) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(trace.events), dtype=np.bool_)
+    found[trace.links.launch[trace.links.launch != ABSENT]] = True
+    return found

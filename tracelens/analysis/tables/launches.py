@@ -1,0 +1,56 @@
+"""The launch table: the host calls that submit device work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from tracelens.analysis.handles import LAUNCH, handles_of
+from tracelens.analysis.results import Steps
+from tracelens.analysis.tables.columns import operator_names, table
+from tracelens.analysis.where import places
+from tracelens.model.events import ABSENT, SUBMITS, Category, Int64s, Trace
+from tracelens.model.names import names_of
+
+
+def owned_launches(trace: Trace, steps: Steps) -> Int64s:
+    """Rows of the calls that submit device work, made in the counted steps; in start order."""
+    events = trace.events
+    calls = (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS) & (events.phase == ord("X"))
+    rows = np.flatnonzero(calls & (steps.owner != ABSENT))
+    return rows[np.argsort(events.start[rows], kind="stable")]
+
+
+def launched(trace: Trace) -> tuple[Int64s, Int64s]:
+    """For each event: how many device events it launched, and the start of the first (ns, ABSENT without)."""
+    work = np.flatnonzero(trace.links.launch != ABSENT)
+    call = trace.links.launch[work]
+    count = np.bincount(call, minlength=len(trace.events)).astype(np.int64)
+    first = np.full(len(trace.events), np.iinfo(np.int64).max, dtype=np.int64)
+    np.minimum.at(first, call, trace.events.start[work])
+    return count, np.where(count > 0, first, ABSENT)
+
+
+def launch_table(trace: Trace, steps: Steps) -> pd.DataFrame:
+    """Launch calls of the counted steps in start order; one graph launch is one row.
+
+    Columns: handle, call, ns (of the call), latency_ns (from the call's end to its first device event's start,
+    0 when that started earlier; missing without a device event), kernels (device events it launched), operator,
+    where, row."""
+    events, rows = trace.events, owned_launches(trace, steps)
+    count, first = launched(trace)
+    latency = np.maximum(first[rows] - events.end[rows], 0)
+    found = table(
+        {
+            "handle": handles_of(trace, LAUNCH, rows),
+            "call": names_of(trace, rows),
+            "ns": events.duration[rows],
+            "latency_ns": latency,
+            "kernels": count[rows],
+            "operator": operator_names(trace, rows),
+            "where": places(trace, rows),
+            "row": rows,
+        }
+    )
+    found["latency_ns"] = found["latency_ns"].astype("Int64").mask(found["kernels"] == 0)
+    return found

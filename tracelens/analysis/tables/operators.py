@@ -1,0 +1,72 @@
+"""The operator table: host and device time by operator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from tracelens.analysis.handles import OPERATOR, handles_of
+from tracelens.analysis.results import Steps
+from tracelens.analysis.tables.columns import table
+from tracelens.analysis.tables.kernels import owned_work
+from tracelens.analysis.tables.launches import owned_launches
+from tracelens.analysis.where import places
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
+from tracelens.model.names import names_of
+from tracelens.model.nesting import nearest
+
+
+def operator_rows(trace: Trace) -> Bools:
+    """Mask (n) of the complete operator events."""
+    return (trace.events.category == Category.OPERATOR) & (trace.events.phase == ord("X"))
+
+
+def self_ns(trace: Trace) -> Int64s:
+    """(n) Host time of each operator without the operators it calls, its runtime calls included; 0 for others."""
+    events, mask = trace.events, operator_rows(trace)
+    rows = np.flatnonzero(mask)
+    outer = nearest(trace.links.parent, trace.links.parent[rows], mask)
+    nested = outer != ABSENT
+    own = np.where(mask, events.duration, 0)
+    inside = np.minimum(events.end[rows[nested]], events.end[outer[nested]]) - events.start[rows[nested]]
+    np.subtract.at(own, outer[nested], inside)
+    return np.maximum(own, 0)
+
+
+def operator_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
+    """Operators begun on the host in the counted steps, by name; largest host time first.
+
+    Columns: name, count, host_ns (self time: child operators excluded, runtime calls included), device_ns (of the
+    device work it launched itself), launches, where (of the example), example (handle of the one with most host
+    time), row (of the example)."""
+    events = trace.events
+    rows = _begun_in(steps.host, np.flatnonzero(operator_rows(trace)), events.start)
+    work, calls = owned_work(trace, steps, device), owned_launches(trace, steps)
+    found = pd.DataFrame({"name": events.name[rows], "row": rows, "host_ns": self_ns(trace)[rows]})
+    found["device_ns"] = _by_operator(trace, work, events.duration[work])[rows]
+    found["launches"] = _by_operator(trace, calls, np.ones(len(calls), dtype=np.int64))[rows]
+    groups = found.groupby("name", sort=False)
+    sums = groups[["host_ns", "device_ns", "launches"]].sum()
+    sums["count"] = groups.size()
+    sums["example"] = groups["host_ns"].idxmax()
+    sums = sums.sort_values(["host_ns", "device_ns"], ascending=False, kind="stable")
+    example = rows[sums["example"].to_numpy(dtype=np.int64)]
+    numbers = {name: sums[name].to_numpy(dtype=np.int64) for name in ("count", "host_ns", "device_ns", "launches")}
+    told = {"where": places(trace, example), "example": handles_of(trace, OPERATOR, example), "row": example}
+    return table({"name": names_of(trace, example), **numbers, **told})
+
+
+def _begun_in(spans: Int64s, rows: Int64s, start: Int64s) -> Int64s:
+    """The rows whose start lies in one of the spans, (n, 2) ns, disjoint and ascending."""
+    if not len(spans):
+        return rows[:0]
+    span = np.searchsorted(spans[:, 0], start[rows], side="right") - 1
+    return rows[(span >= 0) & (start[rows] < spans[span, 1])]
+
+
+def _by_operator(trace: Trace, rows: Int64s, amount: Int64s) -> Int64s:
+    """(n) Sum of the amounts of the rows that each operator issued itself."""
+    operator = trace.links.operator[rows]
+    total = np.zeros(len(trace.events), dtype=np.int64)
+    np.add.at(total, operator[operator != ABSENT], amount[operator != ABSENT])
+    return total
