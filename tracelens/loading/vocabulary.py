@@ -8,32 +8,88 @@ from typing import Final
 from tracelens.model.events import Category, Role
 
 CATEGORIES: Final = {
-    "cpu_op": Category.OPERATOR, "operator": Category.OPERATOR,
+    # Host: operators and annotations. Capitalised ones (lower-cased here) are of Kineto 1.8 to 1.12.
+    "cpu_op": Category.OPERATOR,
+    "operator": Category.OPERATOR,
     "user_annotation": Category.ANNOTATION,
-    "cuda_runtime": Category.RUNTIME, "cuda_driver": Category.RUNTIME, "runtime": Category.RUNTIME,
-    "xpu_runtime": Category.RUNTIME, "xpu_driver": Category.RUNTIME, "mtia_runtime": Category.RUNTIME,
-    "hip_runtime": Category.RUNTIME, "privateuse1_runtime": Category.RUNTIME, "privateuse1_driver": Category.RUNTIME,
-    "python_function": Category.PYTHON, "overhead": Category.OVERHEAD,
-    "kernel": Category.KERNEL, "mtia_ccp_events": Category.KERNEL, "concurrent_kernel": Category.KERNEL,
-    "gpu_memcpy": Category.COPY, "memcpy": Category.COPY,
-    "gpu_memset": Category.MEMSET, "memset": Category.MEMSET,
-    "cuda_sync": Category.DEVICE_SYNC, "gpu_user_annotation": Category.DEVICE_ANNOTATION,
-    "ac2g": Category.FLOW, "async": Category.FLOW, "async_cpu_to_gpu": Category.FLOW, "async_gpu": Category.FLOW,
-    "fwdbwd": Category.FLOW, "cpu_instant_event": Category.MEMORY, "trace": Category.SPAN,
+    "python_function": Category.PYTHON,
+    "overhead": Category.OVERHEAD,
+    "cpu_instant_event": Category.MEMORY,
+    # Host: calls of the runtime or driver of each vendor.
+    "runtime": Category.RUNTIME,
+    "cuda_runtime": Category.RUNTIME,
+    "cuda_driver": Category.RUNTIME,
+    "hip_runtime": Category.RUNTIME,
+    "xpu_runtime": Category.RUNTIME,
+    "xpu_driver": Category.RUNTIME,
+    "mtia_runtime": Category.RUNTIME,
+    "glow_runtime": Category.RUNTIME,
+    "hpu_runtime": Category.RUNTIME,
+    "privateuse1_runtime": Category.RUNTIME,
+    "privateuse1_driver": Category.RUNTIME,
+    # Device.
+    "kernel": Category.KERNEL,
+    "concurrent_kernel": Category.KERNEL,
+    "mtia_ccp_events": Category.KERNEL,
+    "hpu_op": Category.KERNEL,
+    "gpu_memcpy": Category.COPY,
+    "memcpy": Category.COPY,
+    "gpu_memset": Category.MEMSET,
+    "memset": Category.MEMSET,
+    "cuda_sync": Category.DEVICE_SYNC,
+    "gpu_user_annotation": Category.DEVICE_ANNOTATION,
+    "mtia_user_annotation": Category.DEVICE_ANNOTATION,
+    "cuda_profiler_range": Category.DEVICE_ANNOTATION,
+    # Arrows between events, by the names of each era.
+    "ac2g": Category.FLOW,
+    "async": Category.FLOW,
+    "async_cpu_to_gpu": Category.FLOW,
+    "async_gpu": Category.FLOW,
+    "fwdbwd": Category.FLOW,
+    "forward_backward": Category.FLOW,
+    "trace": Category.SPAN,
 }
+"""`cat` in lower case -> category; whatever is not here is OTHER."""
+
+PHASES: Final = {
+    ord("M"): Category.METADATA,
+    ord("C"): Category.COUNTER,
+    ord("s"): Category.FLOW,
+    ord("t"): Category.FLOW,
+    ord("f"): Category.FLOW,
+}
+"""`ph` that settles the category whatever `cat` says."""
+
+WORK: Final = (
+    Category.OPERATOR,
+    Category.ANNOTATION,
+    Category.RUNTIME,
+    Category.PYTHON,
+    Category.KERNEL,
+    Category.COPY,
+    Category.MEMSET,
+)
+"""Categories of what the recorded program did, on the host or a device."""
 
 ROLES: Final = (
-    (Role.CAPTURE, r"(BeginCapture|EndCapture|GraphInstantiate|GraphExecUpdate)"),
-    (Role.GRAPH_LAUNCH, r"GraphLaunch"),
-    (Role.LAUNCH, r"(Launch(Kernel|CooperativeKernel|HostFunc)|ModuleLaunch|EnqueueKernelLaunch|^runFunction)"),
-    (Role.COPY, r"(Memcpy|EnqueueMemBufferCopy|EnqueueUSMMemcpy|memcpy\w*Async)"),
-    (Role.MEMSET, r"(Memset|EnqueueUSMFill|MemFill)"),
-    (Role.SYNC, r"([sS]ynchronize|StreamSynchronize|EventWait$|QueueFinish)"),
-    (Role.EVENT_WAIT, r"StreamWaitEvent"),
-    (Role.EVENT_RECORD, r"EventRecord"),
-    (Role.ALLOC, r"^(cuda|hip|cu|ur)\w*(Malloc|Free|HostAlloc|MemAlloc|MemCreate|MemMap|MemUnmap|MemRelease|HostRegister)"),
-    (Role.LOAD, r"(ModuleLoad|LibraryLoad|ModuleGetFunction|FuncGetBySymbol|GetFuncBySymbol)"),
+    (Role.CAPTURE, r"BeginCapture|EndCapture|GraphInstantiate|GraphExec\w*Update|GraphUpload"),
+    (Role.GRAPH_LAUNCH, r"GraphLaunch|EnqueueCommandBuffer|CommandListImmediateAppendCommandLists"),
+    (Role.OTHER, r"IsCapturing|GetCaptureInfo|LaunchKernelGetInfo|PushCallConfiguration|PopCallConfiguration"),
+    (Role.LAUNCH, r"Launch(Kernel|CooperativeKernel|HostFunc|Grid)|ModuleLaunch|LaunchByPtr"),
+    (Role.LAUNCH, r"EnqueueKernelLaunch|EnqueueCooperativeKernelLaunch|CommandListAppendLaunch|^runFunction"),
+    (Role.COPY, r"^(cuda|hip|cu)Memcpy|EnqueueMemBuffer(Copy|Read|Write)|EnqueueUSMMemcpy|CommandListAppendMemoryCopy"),
+    (Role.COPY, r"memcpy(DtoH|HtoD|DtoD)Async"),
+    (Role.MEMSET, r"^(cuda|hip|cu)Memset|EnqueueUSMFill|EnqueueMemBufferFill|AppendMemoryFill"),
+    (Role.SYNC, r"[sS]ynchronize|^urEventWait$|^urQueueFinish$|HostSynchronize|^ur\w*WaitWithBarrier$"),
+    (Role.EVENT_WAIT, r"StreamWait(Event|Value)|EnqueueEventsWait|waitOnEvent|AppendWaitOnEvents"),
+    (Role.EVENT_RECORD, r"EventRecord|^recordEvent|AppendSignalEvent"),
+    (Role.ALLOC, r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister|ExtMalloc)"),
+    (Role.ALLOC, r"^(cu|hip)Mem(Alloc|Free|HostAlloc|Create|Map|Unmap|Release|AddressReserve|AddressFree|SetAccess)"),
+    (Role.ALLOC, r"^ur(USM(Host|Device|Shared)Alloc|USMFree|USMPool\w*|VirtualMem\w*)|^zeMem(Alloc|Free)|^zeVirtualMem"),
+    (Role.LOAD, r"Module(Load|GetFunction|GetLoadingMode)|Library(Load|GetKernel|GetModule)|(Func|Kernel)Get\w*BySymbol"),
+    (Role.LOAD, r"GetFuncBySymbol|^urProgram(Create|Build|Link|Compile)|^urKernelCreate|^zeModuleCreate|^zeKernelCreate"),
 )
+"""Role -> pattern searched in the name of a call; the first match wins."""
 
 
 def category(text: str) -> Category:

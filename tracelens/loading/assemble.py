@@ -1,0 +1,164 @@
+"""Batches to the columns of a whole trace: one clock, absurd values counted, vendor words told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.loading.batch import NO_TIME, Batch
+from tracelens.loading.fields import SPARSE_KINDS, Kind
+from tracelens.loading.repairs import RepairLog
+from tracelens.loading.vocabulary import PHASES, WORK, role
+from tracelens.model.events import (
+    ABSENT,
+    DEVICE_WORK,
+    NO_STREAM,
+    Bools,
+    Bytes,
+    Category,
+    Events,
+    Int32s,
+    Int64s,
+    Lanes,
+    SparseColumn,
+)
+
+COMPLETE: Final = ord("X")
+_DENSE: Final = tuple(column.name for column in fields(Batch) if column.name != "sparse")
+_SECOND: Final = 1_000_000_000
+_MOST_DEVICES: Final = 1024
+"""A device event's pid beyond this is a process, not a device."""
+
+
+class Columns:
+    """Takes batches in file order; each column becomes one array at the end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Events so far."""
+        self._dense: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _DENSE}
+        self._sparse: dict[str, list[tuple[Int32s, npt.NDArray[Any]]]] = {}
+
+    def add(self, batch: Batch) -> None:
+        """Append the events of a batch."""
+        for name, parts in self._dense.items():
+            parts.append(getattr(batch, name))
+        for name, (rows, values) in batch.sparse.items():
+            self._sparse.setdefault(name, []).append(((rows + self.count).astype(np.int32), values))
+        self.count += len(batch)
+
+    def take(self, name: str) -> npt.NDArray[Any]:
+        """One dense column, which is forgotten here."""
+        parts = self._dense.pop(name)
+        return np.concatenate(parts) if parts else np.empty(0, dtype=_DTYPES[name])
+
+    def take_sparse(self) -> dict[str, SparseColumn]:
+        """All sparse columns that some event fills."""
+        found: dict[str, SparseColumn] = {}
+        for name in [name for name in SPARSE_KINDS if name in self._sparse]:
+            rows, values = zip(*self._sparse.pop(name), strict=True)
+            is_text = SPARSE_KINDS[name] == Kind.TEXT
+            found[name] = SparseColumn(np.concatenate(rows), np.concatenate(values), is_text)
+        return found
+
+
+_DTYPES: Final[dict[str, npt.DTypeLike]] = {
+    "phase": np.uint8,
+    "category": np.uint8,
+    "name": np.int32,
+    "lane": np.int32,
+    "start": np.int64,
+    "duration": np.int64,
+    "correlation": np.int64,
+    "external_id": np.int64,
+    "device": np.int32,
+    "stream": np.int32,
+    "offset": np.int64,
+    "length": np.int32,
+}
+
+
+def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: RepairLog) -> tuple[Events, int]:
+    """All events, and the start of the earliest work in ns on the file's own clock. Empties `columns`."""
+    taken = {name: columns.take(name) for name in _DENSE}
+    phase, name, offset = taken["phase"], taken["name"], taken["offset"]
+    category = _categories(phase, taken["category"], name, names)
+    work = (phase == COMPLETE) & np.isin(category, WORK)
+    base = base_of(taken["start"], work)
+    taken["start"] = _starts(taken["start"], base, work, offset, repairs)
+    taken["duration"] = _durations(taken["duration"], offset, repairs)
+    placed = _placed(taken["device"], taken["stream"], np.isin(category, DEVICE_WORK), taken["lane"], lanes)
+    taken["device"], taken["stream"], taken["category"] = *placed, category
+    return Events(role=_roles(category, name, names), **taken), base
+
+
+def _categories(phase: Bytes, category: Bytes, name: Int32s, names: Sequence[str]) -> Bytes:
+    """The category of the `cat`, unless the phase alone settles it."""
+    by_phase = np.full(256, Category.OTHER, dtype=np.uint8)
+    by_phase[list(PHASES)] = list(PHASES.values())
+    settled = by_phase[phase]
+    memory = names.index("[memory]") if "[memory]" in names else ABSENT
+    settled[(phase == ord("i")) & (name == memory)] = Category.MEMORY
+    return np.where(settled == Category.OTHER, category, settled)
+
+
+def base_of(start: Int64s, work: Bools) -> int:
+    """Earliest start of work in ns; of any event where there is no work; 0 where no event gives a time.
+
+    Profilers clamp a time before their base to 0. Such a zero is not the base if the next event starts
+    further away than the whole rest lasts, and at least a second.
+    """
+    given = start != NO_TIME
+    times = start[given & work] if (given & work).any() else start[given]
+    later = times[times > 0]
+    if not len(times):
+        return 0
+    if not len(later):
+        return int(times.max())
+    first, span = int(later.min()), int(later.max()) - int(later.min())
+    clamped = first > max(_SECOND, span)
+    return first if clamped or len(later) == len(times) else int(times.min())
+
+
+def _starts(start: Int64s, base: int, work: Bools, offset: Int64s, repairs: RepairLog) -> Int64s:
+    """Starts after the base; what has no time or one before the base starts at it."""
+    missing = start == NO_TIME
+    _count("events without a time", np.flatnonzero(missing & work), offset, repairs)
+    _count("times before the trace begins", np.flatnonzero(~missing & work & (start < base)), offset, repairs)
+    return np.where(missing, 0, np.maximum(start, base) - base)
+
+
+def _durations(duration: Int64s, offset: Int64s, repairs: RepairLog) -> Int64s:
+    _count("negative durations", np.flatnonzero(duration < 0), offset, repairs)
+    return np.maximum(duration, 0)
+
+
+def _count(kind: str, rows: npt.NDArray[np.intp], offset: Int64s, repairs: RepairLog) -> None:
+    if len(rows):
+        repairs.add(kind, f"event at byte {offset[rows[0]]}", int(offset[rows[0]]), len(rows))
+
+
+def _placed(device: Int32s, stream: Int32s, work: Bools, lane: Int32s, lanes: Lanes) -> tuple[Int32s, Int32s]:
+    """Device and stream of device work that gives none: Kineto also writes them as pid and tid."""
+    pid = np.array([_small(pid) for pid in lanes.pid] or [ABSENT], dtype=np.int32)
+    tid = np.array([_small(tid.removeprefix("stream ")) for tid in lanes.tid] or [ABSENT], dtype=np.int32)
+    lacking = work & (device == ABSENT)
+    unplaced = work & (stream == NO_STREAM) & (tid[lane] != ABSENT)
+    return np.where(lacking, pid[lane], device), np.where(unplaced, tid[lane], stream)
+
+
+def _small(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and int(text) < _MOST_DEVICES else ABSENT
+
+
+def _roles(category: Bytes, name: Int32s, names: Sequence[str]) -> Bytes:
+    """Role of every runtime call, told once per distinct name."""
+    calls = category == Category.RUNTIME
+    by_name = np.zeros(len(names) + 1, dtype=np.uint8)
+    for id in np.unique(name[calls]).tolist():
+        by_name[id] = role(names[id])
+    return np.where(calls, by_name[name], 0).astype(np.uint8)

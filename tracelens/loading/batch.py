@@ -1,0 +1,134 @@
+"""Columns of a run of events, as one pass over a slab fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.loading.careful import Record
+from tracelens.loading.fields import DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
+from tracelens.loading.numbers import LONGEST, clamped
+from tracelens.loading.tables import Tables
+from tracelens.model.events import ABSENT, NO_STREAM, Bytes, Int32s, Int64s
+
+NO_TIME: Final = -(2**63)
+"""A start that the event does not give."""
+OUT_OF_RANGE: Final = "numbers too large for their column"
+
+Sparse: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
+"""Rows within the batch, ascending, and their values."""
+
+
+@dataclass(eq=False)
+class Batch:
+    """Columns of n events; times in ns on the file's clock, durations as given."""
+
+    phase: Bytes
+    category: Bytes
+    name: Int32s
+    lane: Int32s
+    start: Int64s
+    duration: Int64s
+    correlation: Int64s
+    external_id: Int64s
+    device: Int32s
+    stream: Int32s
+    offset: Int64s
+    length: Int32s
+    sparse: dict[str, Sparse] = field(default_factory=dict[str, Sparse])
+
+    def __len__(self) -> int:
+        return len(self.phase)
+
+
+def empty_batch(offset: Int64s, length: Int64s) -> Batch:
+    """A batch of events at these places of the file that gives nothing yet."""
+    n = len(offset)
+    return Batch(
+        phase=np.full(n, ord("?"), dtype=np.uint8),
+        category=np.zeros(n, dtype=np.uint8),
+        name=np.zeros(n, dtype=np.int32),
+        lane=np.zeros(n, dtype=np.int32),
+        start=np.full(n, NO_TIME, dtype=np.int64),
+        duration=np.zeros(n, dtype=np.int64),
+        correlation=np.full(n, ABSENT, dtype=np.int64),
+        external_id=np.full(n, ABSENT, dtype=np.int64),
+        device=np.full(n, ABSENT, dtype=np.int32),
+        stream=np.full(n, NO_STREAM, dtype=np.int32),
+        offset=offset,
+        length=length.astype(np.int32),
+    )
+
+
+def fill(batch: Batch, rows: Sequence[int], records: Sequence[Record], tables: Tables) -> None:
+    """Write decoded records into rows (ascending) of a batch; their sparse values join those already there."""
+    extra: dict[str, tuple[list[int], list[Any]]] = {}
+    for row, record in zip(rows, records, strict=True):
+        tables.lanes.learn(record)
+        _fill_row(batch, row, record, tables)
+        for column, value in record.values.items():
+            if column not in DENSE:
+                at, values = extra.setdefault(column, ([], []))
+                at.append(row)
+                values.append(_sparse_value(column, value, int(batch.offset[row]), tables))
+    for column, (at, values) in extra.items():
+        batch.sparse[column] = _joined(batch.sparse.get(column), np.array(at, dtype=np.int64), values, column)
+
+
+def _fill_row(batch: Batch, row: int, record: Record, tables: Tables) -> None:
+    offset = int(batch.offset[row])
+    batch.phase[row] = record.phase
+    batch.category[row] = tables.category(record.category)
+    batch.name[row] = tables.names.id(record.name)
+    batch.lane[row] = tables.lanes.id(record.pid, record.tid)
+    batch.start[row] = NO_TIME if record.start is None else _time(record.start, offset, tables)
+    batch.duration[row] = 0 if record.duration is None else _time(record.duration, offset, tables)
+    for column in DENSE:
+        value = record.values.get(column)
+        if isinstance(value, int):
+            getattr(batch, column)[row] = _id(column, value, offset, tables)
+
+
+def _time(value: int, offset: int, tables: Tables) -> int:
+    if abs(value) > LONGEST:
+        tables.repairs.add(OUT_OF_RANGE, str(value), offset)
+    return max(-LONGEST, min(LONGEST, value))
+
+
+def _id(column: str, value: int, offset: int, tables: Tables) -> int:
+    """An id that does not fit counts as absent: a clamped one would link to the wrong event."""
+    narrow = column in (DEVICE, STREAM)
+    if narrow and 2**31 <= value < 2**32:
+        return value - 2**32  # a negative number printed as unsigned
+    if clamped(value, 32 if narrow else 64) == value:
+        return value
+    tables.repairs.add(OUT_OF_RANGE, str(value), offset)
+    return NO_STREAM if column == STREAM else ABSENT
+
+
+def _sparse_value(column: str, value: int | float | str, offset: int, tables: Tables) -> int | float:
+    if isinstance(value, str):
+        return tables.names.id(value)
+    if isinstance(value, int) and clamped(value, 64) != value:
+        tables.repairs.add(OUT_OF_RANGE, str(value), offset)
+        return clamped(value, 64)
+    return value
+
+
+def _joined(known: Sparse | None, rows: npt.NDArray[np.int64], values: list[Any], column: str) -> Sparse:
+    added = np.array(values, dtype=sparse_dtype(column))
+    if known is None:
+        return rows, added
+    rows, added = np.concatenate((known[0], rows)), np.concatenate((known[1], added))
+    order = np.argsort(rows, kind="stable")
+    return rows[order], added[order]
+
+
+def sparse_dtype(column: str) -> npt.DTypeLike:
+    """Type of the values of a sparse column."""
+    kind = SPARSE_KINDS[column]
+    return np.float64 if kind == Kind.FLOAT else np.int32 if kind == Kind.TEXT else np.int64

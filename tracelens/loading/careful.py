@@ -1,0 +1,114 @@
+"""One event at a time: the reference for the vectorised scan, and the way for events that are odd."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from tracelens.loading.fields import ARGUMENTS, Kind
+from tracelens.loading.mend import mend
+from tracelens.loading.numbers import FLOAT_HOLDS_NS, integer, nanoseconds, real
+from tracelens.model import arguments
+
+UNKNOWN_PHASE: Final = ord("?")
+
+
+@dataclass(slots=True)
+class Record:
+    """One event, decoded."""
+
+    phase: int
+    category: str
+    name: str
+    pid: str
+    tid: str
+    start: int | None
+    """ns on the file's clock."""
+    duration: int | None
+    label: str
+    """`args.name` of a metadata event."""
+    values: dict[str, int | float | str] = field(default_factory=dict[str, int | float | str])
+    """By column of `fields`, the flow id included."""
+
+
+def parse(text: bytes) -> dict[str, Any] | None:
+    """The JSON object of a sound event, times exact; None if the text is no JSON object."""
+    try:
+        event = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(event, dict):
+        return None
+    return _with_exact_times(event, text)
+
+
+def parse_mended(text: bytes) -> tuple[dict[str, Any], list[str]] | None:
+    """The object of a damaged event and the kinds of damage, or None if it cannot be read."""
+    mended = mend(text)
+    if mended is None or not isinstance(mended[0], dict):
+        return None
+    return mended
+
+
+def _with_exact_times(event: dict[str, Any], text: bytes) -> dict[str, Any]:
+    """Decode times again as decimals where a float64 cannot hold their nanoseconds."""
+    times = [key for key in ("ts", "dur") if isinstance(event.get(key), float) and abs(event[key]) >= FLOAT_HOLDS_NS]
+    if times:
+        exact = json.loads(text, parse_float=Decimal)
+        event.update({key: exact[key] for key in times})
+    return event
+
+
+def record(event: Mapping[str, Any]) -> Record:
+    """What the columns keep of a decoded event."""
+    args = event.get("args")
+    args = args if isinstance(args, dict) else {}
+    phase = str(event.get("ph", ""))
+    values = _argument_values(args)
+    flow = integer(event.get("id")) if phase in "stf" else None
+    if flow is not None:
+        values[arguments.FLOW_ID] = flow
+    return Record(
+        ord(phase) if len(phase) == 1 and phase.isascii() else UNKNOWN_PHASE,
+        _text(event.get("cat")),
+        _text(event.get("name")),
+        _text(event.get("pid")),
+        _text(event.get("tid")),
+        nanoseconds(event.get("ts")),
+        nanoseconds(event.get("dur")),
+        _text(args.get("name")) if phase == "M" else "",
+        values,
+    )
+
+
+def _argument_values(args: Mapping[str, Any]) -> dict[str, int | float | str]:
+    values: dict[str, int | float | str] = {}
+    for key, value in args.items():
+        column, kind = ARGUMENTS.get(key, ("", Kind.TEXT))
+        kept = _READ[kind](value) if column and value is not None else None
+        if kept is not None:
+            values[column] = kept
+    return values
+
+
+def _text(value: Any) -> str:
+    """A string as it is, nothing as "", anything else as JSON."""
+    return "" if value is None else json_text(value)
+
+
+def json_text(value: Any) -> str:
+    """A string as it is, anything else as compact JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, separators=(",", ":"), default=str)
+
+
+_READ: Final = {Kind.INTEGER: integer, Kind.FLOAT: real, Kind.TEXT: json_text}

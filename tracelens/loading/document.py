@@ -1,0 +1,172 @@
+"""The outermost level of a trace file: finds the events, keeps everything else as metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+from tracelens.errors import UnreadableError
+from tracelens.loading.foreign import kind_of_bytes, kind_of_first_key, kind_of_keys
+from tracelens.loading.mend import mend
+from tracelens.loading.repairs import RepairLog
+from tracelens.loading.stream import TextWindow
+
+EVENTS: Final = "traceEvents"
+BOM: Final = b"\xef\xbb\xbf"
+LONGEST_VALUE: Final = 1 << 26
+_SPACE: Final = re.compile(rb"[\s,]*")
+_KEY: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*', re.DOTALL)
+_NEXT_KEY: Final = re.compile(rb'[\]}"\w]\s*,?\s*\n\s{0,4}(?="[^"\n]*"\s*:)')
+_PIECE: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+
+
+class Document:
+    """Reads one file: events go to `read_events` (True if their array was closed), other members to `metadata`."""
+
+    def __init__(self, path: str, window: TextWindow, repairs: RepairLog, read_events: Callable[[], bool]) -> None:
+        self.metadata: dict[str, Any] = {}
+        self._path = path
+        self._window = window
+        self._repairs = repairs
+        self._read_events = read_events
+        self._found_events = False
+
+    def read(self) -> None:
+        """Read all of the window; UnreadableError if this is no Chrome trace."""
+        self._window.more()
+        foreign = kind_of_bytes(self._window.data)
+        if foreign:
+            raise self._refusal(foreign)
+        if self._window.data.startswith(BOM):
+            self._repairs.add("byte order mark", "U+FEFF", 0)
+            self._window.drop(len(BOM))
+        self._skip_space()
+        bare = self._peek() == b"["
+        self._window.drop(1)
+        if not bare:
+            self._read_members()
+        elif not self._read_events():
+            self._note_cut("the file ends within its array of events")
+        self._note_rest()
+
+    def _read_members(self) -> None:
+        while self._skip_space():
+            if self._peek() == b"}":
+                self._window.drop(1)
+                break
+            self._read_member()
+        else:
+            self._note_cut("the file ends within its outermost object")
+        if not self._found_events:
+            known = kind_of_keys(self.metadata) or f"JSON without {EVENTS} (its keys: {', '.join(list(self.metadata)[:5])})"
+            raise self._refusal(known)
+
+    def _read_member(self) -> None:
+        found = self._match_key()
+        if not found:
+            self._skip_damage()
+            return
+        key = found[1].decode("utf-8", "replace")
+        self._window.drop(found.end())
+        if key == EVENTS and self._peek() == b"[":
+            self._window.drop(1)
+            self._found_events = True
+            self._read_events()
+            return
+        if not self._found_events and not self.metadata and kind_of_first_key(key):
+            raise self._refusal(kind_of_first_key(key))
+        self._keep(key)
+
+    def _match_key(self) -> re.Match[bytes] | None:
+        while True:
+            found = _KEY.match(self._window.data)
+            if (found and found.end() < len(self._window.data)) or not self._within_reach():
+                return found
+
+    def _keep(self, key: str) -> None:
+        """Parse one value, mended if need be, and move behind it."""
+        end = self._value_end()
+        text, offset = self._window.data[:end], self._window.offset
+        value = _parsed(text)
+        if value is _BROKEN:
+            mended = mend(text)
+            kinds = mended[1] if mended else ["unreadable metadata"]
+            value = mended[0] if mended else text.decode("utf-8", "replace")
+            for kind in kinds:
+                self._repairs.add(kind, text[:200], offset)
+        self.metadata[key] = value
+        self._window.drop(end)
+
+    def _value_end(self) -> int:
+        while True:
+            end = _end_of_value(self._window.data)
+            if end is not None:
+                return end
+            if not self._within_reach():
+                found = _NEXT_KEY.search(self._window.data)
+                return found.start() + 1 if found else len(self._window.data)
+
+    def _within_reach(self) -> bool:
+        """Read on for the end of a key or value; False at the end of the text or past any sensible length."""
+        return len(self._window.data) < LONGEST_VALUE and self._window.more()
+
+    def _skip_damage(self) -> None:
+        """Move to the next key of a line of its own, or to the end."""
+        data = self._window.data
+        self._repairs.add("unreadable metadata", data[:200], self._window.offset)
+        found = _NEXT_KEY.search(data)
+        self._window.drop(found.end() if found else max(data.rfind(b"}"), 1))
+
+    def _note_cut(self, example: str) -> None:
+        if not self._window.damage:
+            self._repairs.add("file cut short", example, self._window.offset)
+
+    def _note_rest(self) -> None:
+        """Count what follows the end of the document, or what broke it off."""
+        while self._skip_space() and self._window.data:
+            self._repairs.add("text after the end skipped", self._window.data[:200], self._window.offset)
+            self._window.drop(len(self._window.data))
+        if self._window.damage:
+            self._repairs.add("file cut short", self._window.damage, self._window.offset + len(self._window.data))
+
+    def _skip_space(self) -> bool:
+        """Move past white space and commas; False at the end of the text."""
+        while True:
+            found = _SPACE.match(self._window.data)
+            self._window.drop(found.end() if found else 0)
+            if self._window.data or not self._window.more():
+                return bool(self._window.data)
+
+    def _peek(self) -> bytes:
+        return self._window.data[:1]
+
+    def _refusal(self, kind: str) -> UnreadableError:
+        return UnreadableError(
+            f"{self._path}: not a torch.profiler trace but {kind}; give the file that export_chrome_trace wrote"
+        )
+
+
+_BROKEN: Final = object()
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _BROKEN
+
+
+def _end_of_value(data: bytes) -> int | None:
+    """Position behind the JSON value at the head of the text, None if it does not end in it."""
+    depth = 0
+    for piece in _PIECE.finditer(data):
+        char = data[piece.start() : piece.start() + 1]
+        if char in b"}],"  and depth == 0:
+            return piece.start()
+        depth += (char in b"{[") - (char in b"}]")
+        if depth == 0 and char != b",":
+            return piece.end()
+    return None

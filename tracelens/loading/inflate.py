@@ -1,0 +1,73 @@
+"""Decompression of a trace block by block, in bounded memory."""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+BLOCK: Final = 1 << 20
+"""Most decompressed bytes handed on at once: a gzip bomb costs time, not memory."""
+
+
+class DamagedStreamError(Exception):
+    """The bytes end or break before their end; what came before is sound."""
+
+
+def compression_of(head: bytes) -> str:
+    """"gzip", "zstd" or "" by the first bytes, whatever the file's name says."""
+    if head.startswith(GZIP_MAGIC):
+        return "gzip"
+    return "zstd" if head.startswith(ZSTD_MAGIC) else ""
+
+
+def gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Text of gzip data of one or several members; DamagedStreamError when it is cut short or broken."""
+    member, begun = zlib.decompressobj(wbits=31), False
+    for block in blocks:
+        data = block
+        while data:
+            begun = True
+            try:
+                text = member.decompress(data, BLOCK)
+            except zlib.error as error:
+                raise DamagedStreamError(f"gzip data damaged ({error})") from None
+            if text:
+                yield text
+            data = member.unconsumed_tail
+            if member.eof:
+                data = member.unused_data.lstrip(b"\0")
+                member, begun = zlib.decompressobj(wbits=31), False
+    if begun:
+        yield from _rest(member)
+        raise DamagedStreamError("gzip data cut short")
+
+
+def _rest(member: Any) -> Iterator[bytes]:
+    """What a cut gzip member still holds decoded."""
+    text = member.flush()
+    if text:
+        yield text
+
+
+def unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Text of zstd data; ImportError when neither Python nor a package brings zstd."""
+    decompressor = _zstd_decompressor()
+    for block in blocks:
+        try:
+            text: bytes = decompressor.decompress(block)
+        except Exception as error:  # each implementation has its own class
+            raise DamagedStreamError(f"zstd data damaged ({error})") from None
+        yield from (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
+    if not decompressor.eof:
+        raise DamagedStreamError("zstd data cut short")
+
+
+def _zstd_decompressor() -> Any:
+    try:
+        return importlib.import_module("compression.zstd").ZstdDecompressor()
+    except ImportError:
+        return importlib.import_module("zstandard").ZstdDecompressor().decompressobj()

@@ -1,0 +1,133 @@
+"""Bytes to a whole Trace, and the arguments of one event on demand."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from tracelens.errors import UnreadableError
+from tracelens.loading import sources
+from tracelens.loading.assemble import Columns, events_of
+from tracelens.loading.batch import Batch
+from tracelens.loading.careful import UNKNOWN_PHASE, parse, parse_mended
+from tracelens.loading.document import Document
+from tracelens.loading.hardware import devices_of, vendor_of
+from tracelens.loading.links import link
+from tracelens.loading.reader import EventReader, decode_carefully
+from tracelens.loading.stream import TextWindow
+from tracelens.loading.tables import Tables
+from tracelens.model.events import Source, Trace
+
+Progress: TypeAlias = Callable[[int, int, int], None]
+"""Called with bytes done, bytes in all (0 if unknown) and events so far; an exception it raises ends loading."""
+PROGRESS_INTERVAL: Final = 0.1
+"""Seconds between two calls at least."""
+
+
+def load_trace(path: str | Path, *, progress: Progress | None = None) -> Trace:
+    """Read a torch.profiler trace whole: .json, .json.gz, a directory with one trace, or "-" for standard input.
+
+    Damage is mended and counted in Trace.repairs. UnreadableError, in one line, if this is no Chrome trace.
+    """
+    found = sources.find_trace(path)
+    source = sources.Source(found)
+    try:
+        with _no_garbage_collection():
+            return _load(source, _Beat(progress, source))
+    finally:
+        source.close()
+
+
+def _load(source: sources.Source, beat: _Beat) -> Trace:
+    tables, columns, window = Tables(), Columns(), TextWindow(source.blocks())
+
+    def emit(batch: Batch) -> None:
+        columns.add(batch)
+        beat(columns.count)
+
+    if source.misnamed:
+        tables.repairs.add("name does not match the content", source.compression or "not compressed", 0)
+    reader = EventReader(window, tables, decode_carefully, emit)
+    document = Document(source.path, window, tables.repairs, reader.read)
+    document.read()
+    size = Source(source.path, source.done, window.offset + len(window.data), source.compression)
+    return _trace(size, columns, tables, document.metadata)
+
+
+def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str, Any]) -> Trace:
+    names, lanes = tables.names.all, tables.lanes.lanes()
+    args = columns.take_sparse()
+    events, base = events_of(columns, names, lanes, tables.repairs)
+    if len(events) and np.all(events.phase == UNKNOWN_PHASE):
+        raise UnreadableError(f"{source.path}: JSON objects but no trace events (none has a ph); give a torch.profiler trace")
+    vendor = vendor_of(events, names, tables.category_words, metadata, args)
+    devices = devices_of(events, metadata)
+    repairs = tables.repairs.entries()
+    return Trace(source, base, names, lanes, events, args, link(events), metadata, repairs, vendor, devices)
+
+
+def event_args(trace: Trace, row: int) -> dict[str, Any]:
+    """All arguments of one event, read again from the file; UnreadableError if that is gone or was a stream."""
+    start, length = int(trace.events.offset[row]), int(trace.events.length[row])
+    text = _reread(trace.source, start, length)
+    found = parse(text) or (parse_mended(text) or (None, []))[0]
+    if found is None:
+        raise UnreadableError(f"{trace.source.path}: no event at byte {start}; the file changed since it was loaded")
+    args = found.get("args")
+    return args if isinstance(args, dict) else {}
+
+
+def _reread(source: Source, start: int, length: int) -> bytes:
+    if source.path == sources.STDIN:
+        raise UnreadableError("-: standard input cannot be read again; save the trace to a file for all its arguments")
+    if not source.compression:
+        return _read_plain(source.path, start, length)
+    again = sources.Source(source.path)
+    try:
+        window = TextWindow(again.blocks())
+        while window.offset + len(window.data) < start + length and window.more():
+            window.drop(max(0, min(len(window.data), start - window.offset)))
+        return window.data[start - window.offset :][:length]
+    finally:
+        again.close()
+
+
+def _read_plain(path: str, start: int, length: int) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(start)
+            return file.read(length)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read again ({error.strerror}); is the file still there?") from None
+
+
+class _Beat:
+    """Tells the caller how far loading is, at most ten times a second."""
+
+    def __init__(self, progress: Progress | None, source: sources.Source) -> None:
+        self._progress = progress
+        self._source = source
+        self._due = 0.0
+
+    def __call__(self, events: int) -> None:
+        if self._progress and time.monotonic() >= self._due:
+            self._due = time.monotonic() + PROGRESS_INTERVAL
+            self._progress(self._source.done, self._source.total, events)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Collections while millions of short-lived objects come and go cost two thirds of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

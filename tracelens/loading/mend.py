@@ -1,0 +1,146 @@
+"""Mending the text of one damaged event, the least change first.
+
+Kineto writes names, log lines and metadata without escaping them in several versions, prints floats as
+C++ does (nan, inf) and leaves commas of empty parts; other tools add BOMs, other encodings and cuts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+_EVENT_KEYS: Final = "ph|cat|name|pid|tid|ts|dur|args|id|bp|s"
+_TOKENS: Final = re.compile(_STRING + r"|[^\"\s,:\[\]{}]+|,(?:\s*,)+|,\s*(?=[\]}])|(?<=[\[{])\s*,", re.DOTALL)
+_LITERAL: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
+_STRAY_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_LONE_BACKSLASH: Final = re.compile(r'\\(["\\])|\\')
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
+_SURROGATE: Final = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_NAME: Final = re.compile(
+    rf'("(?:name|cat)"\s*:\s*")(.*?)(?="\s*(?:,\s*"(?:{_EVENT_KEYS})"\s*:|\}}\s*\Z))', re.DOTALL
+)
+_CLOSING_QUOTE: Final = re.compile(r'\s*(?:[\]}:]|,\s*(?:["\[{}\]]|-?\d|true|false|null)|\Z)')
+
+
+def mend(text: bytes) -> tuple[Any, list[str]] | None:
+    """The value of damaged JSON and the kinds of damage mended, or None when nothing helps."""
+    decoded, kinds = _decoded(text)
+    for quoted, escape in _QUOTES:
+        escaped = escape(decoded)
+        if quoted and escaped == decoded:
+            continue
+        mended = _mend_rest(escaped, [*kinds, *quoted])
+        if mended:
+            return mended
+    return None
+
+
+def _mend_rest(text: str, kinds: list[str]) -> tuple[Any, list[str]] | None:
+    """Apply one step after the other until the text is JSON."""
+    for kind, step in _STEPS:
+        changed = step(text)
+        if changed != text:
+            text, kinds = changed, [*kinds, kind]
+        value = _parsed(text)
+        if value is not None:
+            return value, kinds
+    return None
+
+
+def _decoded(text: bytes) -> tuple[str, list[str]]:
+    try:
+        return text.decode(), []
+    except UnicodeDecodeError:
+        return text.decode("utf-8", "replace"), ["bytes that are not UTF-8"]
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except (orjson.JSONDecodeError, RecursionError):
+        return None
+
+
+def _escape_controls(text: str) -> str:
+    return re.sub(_STRING, lambda found: _CONTROL.sub(_escape, found[0]), text, flags=re.DOTALL)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
+
+
+def _double_backslashes(text: str) -> str:
+    return re.sub(_STRING, _double_lone_ones, text, flags=re.DOTALL)
+
+
+def _double_lone_ones(found: re.Match[str]) -> str:
+    """One stray escape makes every lone backslash of the string a separator of paths."""
+    if not _STRAY_ESCAPE.search(found[0]):
+        return found[0]
+    return _LONE_BACKSLASH.sub(lambda lone: lone[0] if lone[1] else r"\\", found[0])
+
+
+def _replace_surrogates(text: str) -> str:
+    return _SURROGATE.sub(lambda found: found[1] or r"\ufffd", text)
+
+
+def _escape_quotes_of_name(text: str) -> str:
+    return _NAME.sub(lambda found: found[1] + re.sub(r'(?<!\\)"', r"\"", found[2]), text)
+
+
+def _escape_inner_quotes(text: str) -> str:
+    """Escape quotes within strings: a quote closes one only if what follows can follow a string."""
+    parts: list[str] = []
+    inside = False
+    for index, part in enumerate(pieces := re.split(r'(?<!\\)"', text)):
+        parts.append(part)
+        if index == len(pieces) - 1:
+            break
+        rest = '"'.join(pieces[index + 1 : index + 3])[:200]
+        closes = inside and bool(_CLOSING_QUOTE.match(rest))
+        parts.append('\\"' if inside and not closes else '"')
+        inside = not inside if not inside or closes else inside
+    return "".join(parts)
+
+
+def _null_bare_words(text: str) -> str:
+    return _TOKENS.sub(_null_if_bare, text)
+
+
+def _null_if_bare(found: re.Match[str]) -> str:
+    token = found[0]
+    sound = token[0] in '",' or token.isspace() or _LITERAL.fullmatch(token)
+    return token if sound else "null"
+
+
+def _drop_commas(text: str) -> str:
+    return _TOKENS.sub(_without_spare_comma, text)
+
+
+def _without_spare_comma(found: re.Match[str]) -> str:
+    token = found[0]
+    if "," not in token or token[0] == '"':
+        return token
+    return "," if token.count(",") > 1 else ""
+
+
+_QUOTES: Final[tuple[tuple[list[str], Callable[[str], str]], ...]] = (
+    ([], str),
+    (["unescaped quotes"], _escape_quotes_of_name),
+    (["unescaped quotes"], _escape_inner_quotes),
+)
+"""Ways to read the quotes. Each is followed by all steps, which rely on strings being delimited."""
+
+_STEPS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
+    ("", str),
+    ("control characters in text", _escape_controls),
+    ("stray backslashes", _double_backslashes),
+    ("lone surrogates", _replace_surrogates),
+    ("values that are not JSON (NaN, inf, N/A)", _null_bare_words),
+    ("spare commas", _drop_commas),
+)

@@ -1,0 +1,55 @@
+"""Exact numbers from JSON values: times in integer ns, ids within the width of their column."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from typing import Any, Final
+
+LONGEST: Final = 2**62
+"""Largest time or duration kept, in ns: sums of two stay within int64."""
+FLOAT_HOLDS_NS: Final = 2.0**42
+"""Microseconds below which a float64 still tells all three decimals apart."""
+
+
+def nanoseconds(value: Any) -> int | None:
+    """A time in microseconds (integer, float, Decimal or text) as ns, to the nearest; None if it is none."""
+    if type(value) is int:
+        return value * 1000
+    if isinstance(value, float) and abs(value) < FLOAT_HOLDS_NS:
+        whole = math.floor(value)
+        return whole * 1000 + round((value - whole) * 1000)
+    if isinstance(value, bool) or not isinstance(value, (float, Decimal, str)):
+        return None
+    try:
+        return int((Decimal(value) * 1000).to_integral_value(ROUND_HALF_EVEN))
+    except (InvalidOperation, OverflowError, ValueError):
+        return None
+
+
+def integer(value: Any) -> int | None:
+    """A whole number (integer, float or text), None if it is none."""
+    if type(value) is int:
+        return value
+    if isinstance(value, (float, Decimal)):
+        return int(value) if math.isfinite(value) and value == int(value) else None
+    if isinstance(value, str):
+        digits = value[1:] if value.startswith("-") else value
+        return int(value) if digits.isascii() and digits.isdigit() and len(digits) < 40 else None
+    return None
+
+
+def real(value: Any) -> float | None:
+    """A finite float, None if the value is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def clamped(value: int, bits: int) -> int:
+    """The value within the range of a signed integer of that many bits."""
+    return max(-(1 << (bits - 1)), min((1 << (bits - 1)) - 1, value))

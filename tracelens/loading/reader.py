@@ -1,0 +1,159 @@
+"""From the text of a trace to batches of events: walks the array, and finds its feet again after damage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from tracelens.loading.batch import Batch, empty_batch, fill
+from tracelens.loading.careful import Record, parse, parse_mended, record
+from tracelens.loading.framing import Frame, frame_events
+from tracelens.loading.stream import TextWindow
+from tracelens.loading.tables import Tables
+
+SLAB: Final = 1 << 20
+SMALL_SLAB: Final = 1 << 14
+"""Where reading goes on after damage: the rest of a large slab would be scanned again at every further one."""
+LONGEST_EVENT: Final = 1 << 26
+"""Bytes after which an event that does not end is given up."""
+
+Decoder = Callable[[bytes, Frame, int, Tables], tuple[Batch, int]]
+"""Text, its frame, byte offset of the text, tables -> batch of the leading sound events, and how many."""
+
+_EVENT_KEYS: Final = rb"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"
+_NEXT_EVENT: Final = re.compile(rb'\}\s*,?\s*(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:)')
+_ARRAY_END: Final = re.compile(rb'\}\s*,?\s*(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
+_CLOSING: Final = re.compile(rb"(\s*,?\s*)\]")
+_BETWEEN: Final = re.compile(rb"[\s,]*")
+
+
+class EventReader:
+    """Reads the elements of one array of events from a window of text."""
+
+    def __init__(self, window: TextWindow, tables: Tables, decode: Decoder, emit: Callable[[Batch], None]) -> None:
+        self._window = window
+        self._tables = tables
+        self._decode = decode
+        self._emit = emit
+        self._slab = SLAB
+
+    def read(self) -> bool:
+        """Hand on all events up to the end of the array, which is dropped; False if the text ends first."""
+        while not self._closed():
+            frame = self._frame()
+            if len(frame):
+                self._take(frame)
+            elif frame.clean and self._lengthen():
+                continue
+            elif self._at_end():
+                return False
+            else:
+                self._take_damaged()
+        return True
+
+    def _closed(self) -> bool:
+        """Whether the array ends here; if so, drop its bracket."""
+        found = _CLOSING.match(self._window.data)
+        if not found:
+            return False
+        if b"," in found[1]:
+            self._tables.repairs.add("spare commas", found[0], self._window.offset)
+        self._window.drop(found.end())
+        return True
+
+    def _frame(self) -> Frame:
+        if len(self._window.data) < self._slab:
+            self._window.more()
+        whole = len(self._window.data) <= self._slab
+        return frame_events(self._window.data if whole else self._window.data[: self._slab])
+
+    def _take(self, frame: Frame) -> None:
+        """Decode the framed events up to the first one that is beyond mending in its frame."""
+        batch, count = self._decode(self._window.data, frame, self._window.offset, self._tables)
+        if count:
+            self._emit(batch)
+            self._window.drop(int(frame.ends[count - 1]) + 1)
+        if count < len(frame):
+            self._take_damaged()
+        elif frame.clean:
+            self._slab = min(SLAB, self._slab * 2)
+
+    def _lengthen(self) -> bool:
+        """Look at more text for the end of an event; False when there is none or the event is absurdly long."""
+        if self._slab >= LONGEST_EVENT:
+            return False
+        if self._slab < len(self._window.data):
+            self._slab *= 4
+            return True
+        self._slab *= 2
+        return self._window.more()
+
+    def _at_end(self) -> bool:
+        """Whether nothing but an event cut short is left; if so, count it and drop it."""
+        window = self._window
+        if not window.ended or _boundary(window.data):
+            return False
+        rest = window.data.lstrip(b" \t\r\n,")
+        if rest:
+            self._tables.repairs.add("event cut short", rest[:200], window.offset + len(window.data) - len(rest))
+        window.drop(len(window.data))
+        return True
+
+    def _take_damaged(self) -> None:
+        """Read the text up to the next place where an event surely begins as one damaged event."""
+        window = self._window
+        end = _boundary(window.data)
+        while not end and len(window.data) < LONGEST_EVENT and window.more():
+            end = _boundary(window.data)
+        end = end or len(window.data)
+        begin = _BETWEEN.match(window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        text = window.data[begin:end].rstrip(b" \t\r\n,")
+        self._mend(text, window.offset + begin)
+        window.drop(end)
+        self._slab = SMALL_SLAB
+
+    def _mend(self, text: bytes, offset: int) -> None:
+        found = decode_one(text, offset, self._tables)
+        if found is None:
+            self._tables.repairs.add("unreadable event skipped", text[:200], offset)
+            return
+        batch = empty_batch(np.array([offset], dtype=np.int64), np.array([len(text)], dtype=np.int64))
+        fill(batch, [0], [found], self._tables)
+        self._emit(batch)
+
+
+def _boundary(data: bytes) -> int:
+    """Position behind the damaged event at the head of the text, 0 if its end is not in sight."""
+    found = [match.end() for match in (_NEXT_EVENT.search(data), _ARRAY_END.search(data)) if match]
+    return min(found, default=0)
+
+
+def decode_one(text: bytes, offset: int, tables: Tables) -> Record | None:
+    """One event, mended and counted if need be; None if it cannot be read."""
+    event = parse(text)
+    if event is not None:
+        return record(event)
+    mended = parse_mended(text)
+    if mended is None:
+        return None
+    for kind in mended[1]:
+        tables.repairs.add(kind, text[:200], offset)
+    return record(mended[0])
+
+
+def decode_carefully(data: bytes, frame: Frame, offset: int, tables: Tables) -> tuple[Batch, int]:
+    """Decode a frame one event at a time: the reference for the vectorised decoder."""
+    records: list[Record] = []
+    for start, end in zip(frame.starts.tolist(), frame.ends.tolist(), strict=True):
+        found = decode_one(data[start : end + 1], offset + start, tables)
+        if found is None:
+            break
+        records.append(found)
+    count = len(records)
+    starts, ends = frame.starts[:count], frame.ends[:count]
+    batch = empty_batch(starts + offset, ends - starts + 1)
+    fill(batch, range(count), records, tables)
+    return batch, count

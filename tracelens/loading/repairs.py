@@ -1,0 +1,37 @@
+"""What was mended while reading: one entry per kind of damage, with a count and the first place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from tracelens.model.events import Repair
+
+EXAMPLE_LENGTH: Final = 80
+
+
+@dataclass
+class RepairLog:
+    """Counts kinds of damage in the order in which they were met."""
+
+    _entries: dict[str, Repair] = field(default_factory=dict[str, Repair])
+
+    def add(self, kind: str, example: bytes | str, offset: int, count: int = 1) -> None:
+        """Count `count` more of a kind; example and byte offset stay those of the first."""
+        known = self._entries.get(kind)
+        if known:
+            self._entries[kind] = Repair(kind, known.count + count, known.example, known.offset)
+        else:
+            self._entries[kind] = Repair(kind, count, _printable(example), offset)
+
+    def entries(self) -> tuple[Repair, ...]:
+        """All repairs so far."""
+        return tuple(self._entries.values())
+
+
+def _printable(example: bytes | str) -> str:
+    """One short line without control characters."""
+    text = example.decode("utf-8", "backslashreplace") if isinstance(example, bytes) else example
+    line = " ".join(text[: 4 * EXAMPLE_LENGTH].split())
+    shown = "".join(char if char.isprintable() else "?" for char in line)
+    return shown if len(shown) <= EXAMPLE_LENGTH else shown[: EXAMPLE_LENGTH - 3] + "..."

@@ -1,0 +1,117 @@
+"""Where the bytes of a trace come from: a file, the one trace of a directory, or standard input."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from tracelens.errors import UnreadableError
+from tracelens.loading.inflate import BLOCK, DamagedStreamError, compression_of, gunzip, unzstd
+
+STDIN: Final = "-"
+
+
+def find_trace(path: str | Path) -> str:
+    """Path of the file to read: the path itself, or the only trace inside a directory."""
+    if str(path) == STDIN or not Path(path).is_dir():
+        return str(path)
+    found = [file for file in sorted(Path(path).iterdir()) if _looks_like_trace(file)]
+    if len(found) == 1:
+        return str(found[0])
+    if not found:
+        raise UnreadableError(f"{path}: no .json or .json.gz trace in this directory; name a trace file")
+    listed = ", ".join(file.name for file in found[:8]) + (", ..." if len(found) > 8 else "")
+    raise UnreadableError(f"{path}: {len(found)} traces in this directory ({listed}); name one of them")
+
+
+def _looks_like_trace(file: Path) -> bool:
+    """Whether a directory entry is a trace, not a run's manifest or a hidden file."""
+    named = file.name.endswith((".json", ".json.gz", ".json.zst"))
+    other = file.name.startswith(".") or (file.name.startswith("run.") and file.suffix == ".json")
+    return named and not other and file.is_file()
+
+
+class Source:
+    """One input as decompressed blocks."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file = _open(path)
+        self.done = 0
+        """Bytes read so far, before decompression."""
+        self.total = _size(self._file)
+        """Bytes on disk, 0 if unknown."""
+        self._head = self._first_block()
+        self.compression = compression_of(self._head)
+
+    @property
+    def misnamed(self) -> bool:
+        """Whether the name says something else about compression than the content."""
+        if self.path == STDIN or not self._head:
+            return False
+        return self.path.endswith(".gz") != (self.compression == "gzip") and self.compression != "zstd"
+
+    def blocks(self) -> Iterator[bytes]:
+        """The decompressed bytes; DamagedStreamError where they break off."""
+        if self.compression == "gzip":
+            return gunzip(self._raw())
+        return self._zstd() if self.compression == "zstd" else self._raw()
+
+    def close(self) -> None:
+        """Close the file, but not standard input."""
+        if self.path != STDIN:
+            self._file.close()
+
+    def _first_block(self) -> bytes:
+        try:
+            return self._file.read(BLOCK)
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+
+    def _raw(self) -> Iterator[bytes]:
+        block = self._head
+        while block:
+            self.done += len(block)
+            yield block
+            try:
+                block = self._file.read(BLOCK)
+            except OSError as error:
+                raise DamagedStreamError(f"reading stopped ({error.strerror})") from None
+
+    def _zstd(self) -> Iterator[bytes]:
+        try:
+            yield from unzstd(self._raw())
+        except ImportError:
+            raise UnreadableError(
+                f"{self.path}: zstd-compressed, which needs the zstandard package; install it or run zstd -d first"
+            ) from None
+
+
+def _open(path: str) -> BinaryIO:
+    if path == STDIN:
+        return sys.stdin.buffer
+    try:
+        mode = Path(path).stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise UnreadableError(f"{path}: neither a file nor a pipe; name a trace file")
+        return Path(path).open("rb")
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except ValueError:
+        raise UnreadableError(f"{path!r}: not a usable file name; check the path") from None
+
+
+def _unreadable(path: str, error: OSError) -> UnreadableError:
+    return UnreadableError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions")
+
+
+def _size(file: BinaryIO) -> int:
+    """Bytes of a regular file, 0 of a pipe."""
+    try:
+        return os.fstat(file.fileno()).st_size
+    except (OSError, ValueError):
+        return 0

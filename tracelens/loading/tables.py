@@ -1,0 +1,81 @@
+"""What the events of one file share: interned texts and lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from tracelens.loading.careful import Record
+from tracelens.loading.repairs import RepairLog
+from tracelens.loading.vocabulary import category
+from tracelens.model.events import Lanes
+
+METADATA_PHASE = ord("M")
+
+
+class Texts:
+    """Distinct texts, numbered in the order in which they were met."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._ids: dict[str, int] = {}
+
+    def id(self, text: str) -> int:
+        """Number of a text, a new one if it is new."""
+        known = self._ids.get(text)
+        if known is None:
+            known = self._ids[text] = len(self.all)
+            self.all.append(text)
+        return known
+
+
+@dataclass
+class LaneTable:
+    """Distinct (pid, tid) pairs and the names that metadata events give them."""
+
+    _ids: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    _processes: dict[str, str] = field(default_factory=dict[str, str])
+    _threads: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+
+    def id(self, pid: str, tid: str) -> int:
+        """Number of a lane, a new one if it is new."""
+        return self._ids.setdefault((pid, tid), len(self._ids))
+
+    def learn(self, record: Record) -> None:
+        """Take the name of a process or thread from a metadata event."""
+        if record.phase == METADATA_PHASE and record.name == "process_name":
+            self._processes[record.pid] = record.label
+        elif record.phase == METADATA_PHASE and record.name == "thread_name":
+            self._threads[record.pid, record.tid] = record.label
+
+    def lanes(self) -> Lanes:
+        """All lanes met so far."""
+        keys = tuple(self._ids)
+        return Lanes(
+            tuple(pid for pid, _ in keys),
+            tuple(tid for _, tid in keys),
+            tuple(self._processes.get(pid, "") for pid, _ in keys),
+            tuple(self._threads.get(key, "") for key in keys),
+        )
+
+
+@dataclass
+class Tables:
+    """Texts, lanes and repairs that decoding an event may add to."""
+
+    names: Texts = field(default_factory=Texts)
+    lanes: LaneTable = field(default_factory=LaneTable)
+    repairs: RepairLog = field(default_factory=RepairLog)
+    _categories: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def category_words(self) -> Collection[str]:
+        """All `cat` texts met so far."""
+        return self._categories.keys()
+
+    def category(self, text: str) -> int:
+        """Category of a `cat`, looked up once per distinct text."""
+        known = self._categories.get(text)
+        if known is None:
+            known = self._categories[text] = int(category(text))
+        return known
