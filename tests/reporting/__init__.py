@@ -1,0 +1,1 @@
+"""Tests of the report document and its renderings."""

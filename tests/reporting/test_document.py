@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, get_type_hints
+
+import pandas as pd
+import pytest
+
+from tests.reporting import example
+from tracelens.exitcodes import ExitCode
+from tracelens.reporting import schema
+from tracelens.reporting.report import Report
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return json.loads(Report(example.analysis(), example.advice()).to_json())
+
+
+def test_the_document_has_the_keys_of_its_schema(document: dict[str, Any]) -> None:
+    parts = {
+        "tool": schema.Tool,
+        "trace": schema.TraceEntry,
+        "trust": schema.TrustEntry,
+        "window": schema.WindowEntry,
+        "attribution": schema.AttributionEntry,
+        "recommendation": schema.RecommendationEntry,
+    }
+    assert list(document) == list(get_type_hints(schema.Document))
+    for name, part in parts.items():
+        assert list(document[name]) == list(get_type_hints(part))
+    for form in document["forms"].values():
+        assert list(form) == list(get_type_hints(schema.FormEntry))
+    for name, columns in schema.COLUMNS.items():
+        assert all(tuple(row) == columns for row in document["tables"][name])
+
+
+def test_windows_are_on_the_files_own_clock(document: dict[str, Any]) -> None:
+    base = example.BASE_NS
+    assert document["window"]["intervals_ns"][0] == [base, base + 3_900_000]
+    assert document["tables"]["gaps"][0]["start_ns"] == base + 4_100_000
+    assert document["trace"]["base_ns"] == base
+    total = sum(end - start for start, end in document["window"]["intervals_ns"])
+    assert document["attribution"]["window_ns"] == total
+
+
+def test_the_attribution_is_whole(document: dict[str, Any]) -> None:
+    classes = document["attribution"]["classes"]
+    assert all(entry["ns"] == sum(entry["parts"].values()) for entry in classes.values())
+    assert sum(entry["ns"] for entry in classes.values()) == document["attribution"]["window_ns"]
+    assert classes["kernel"]["parts"]["communication"] == 0
+
+
+def test_steps_have_a_median_and_a_spread(document: dict[str, Any]) -> None:
+    assert document["window"]["steps"] == 3
+    assert document["window"]["step_ms"] == {"median": 4.0, "min": 3.9, "max": 4.1}
+
+
+def test_a_range_has_no_steps() -> None:
+    analysis = example.analysis()
+    window = replace(analysis.window, kind="range")
+    found = Report(replace(analysis, steps=replace(analysis.steps, window=window)), example.advice()).document["window"]
+    assert found["steps"] is None
+    assert found["step_ms"] == {"median": None, "min": None, "max": None}
+
+
+def test_what_is_not_a_number_is_null(document: dict[str, Any]) -> None:
+    assert document["forms"]["compile"]["break_even_steps"] is None
+    assert document["trust"]["checks"][2]["value"] is None
+
+
+def test_missing_cells_are_null() -> None:
+    analysis = example.analysis()
+    latency = pd.array([3_000, None], dtype="Int64")
+    launches = analysis.launches.assign(latency_ns=latency, where=[float("nan"), "a.py:1"])
+    rows = Report(replace(analysis, launches=launches), example.advice()).document["tables"]["launches"]
+    assert sorted(row["handle"] for row in rows if row["latency_ns"] is None) == ["l-1"]
+    assert {row["where"] for row in rows} == {None, "a.py:1"}
+    assert {type(row["latency_ns"]) for row in rows} == {int, type(None)}
+
+
+def test_devices_are_busy_for_the_union_of_their_work(document: dict[str, Any]) -> None:
+    assert [device["busy_ns"] for device in document["trace"]["devices"]] == [2_000_000, 250_000]
+
+
+def test_the_costliest_rows_come_first_and_a_limit_keeps_them() -> None:
+    report = Report(example.analysis(), example.advice())
+    limited = json.loads(report.to_json(limit=1))
+    assert [row["handle"] for row in report.document["tables"]["gaps"]] == ["g-1", "g-0"]
+    assert [row["handle"] for row in limited["tables"]["gaps"]] == ["g-1"]
+    assert limited["table_rows"] == report.document["table_rows"]
+    assert limited["table_rows"]["gaps"] == 2
+
+
+def test_a_path_that_is_not_utf8_can_be_written() -> None:
+    analysis = example.analysis()
+    source = replace(analysis.trace.source, path="caf\udce9.json")
+    report = Report(replace(analysis, trace=replace(analysis.trace, source=source)), example.advice())
+    assert json.loads(report.to_json())["trace"]["path"] == "caf\ufffd.json"
+
+
+def test_a_window_without_device_work_has_nothing_to_judge() -> None:
+    assert Report(example.analysis(), example.advice()).exit_code is ExitCode.OK
+    assert Report(example.empty_analysis(), example.abstaining()).exit_code is ExitCode.NOTHING_TO_JUDGE

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.reporting import example
+from tracelens.reporting.markdown import code, escaped
+from tracelens.reporting.report import Report
+
+
+def test_the_answer_and_the_forms_are_open_and_the_details_folded() -> None:
+    text = Report(example.analysis(), example.advice()).to_markdown()
+    opened, folded = text.split("<details>", 1)
+    assert opened.startswith("### Replay: 3.97 → 0.55 ms (predicted 0.52-0.60).\n")
+    assert "| **replay** | 0.55 |" in opened
+    assert "```python\ngraph = torch.cuda.CUDAGraph()" in opened
+    assert "Kernels (2 more; --limit 0 shows all)" in folded
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
+    analysis = example.analysis()
+    kernels = analysis.kernels.assign(name="a|b\n`c`")
+    text = Report(replace(analysis, kernels=kernels), example.advice()).to_markdown()
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("<img src=x>", "\\<img src=x>"),
+        ("[a](http://b)", "\\[a\\](http://b)"),
+        ("@everyone see #12", "&#64;everyone see \\#12"),
+        ("a|b *c* _d_ `e`", "a\\|b \\*c\\* \\_d\\_ \\`e\\`"),
+        ("line\nbreak\x1b", "line\\\\x0abreak\\\\x1b"),
+    ],
+)
+def test_words_of_the_trace_form_no_markup(text: str, written: str) -> None:
+    assert escaped(text) == written
+
+
+def test_code_spans_hold_any_name() -> None:
+    assert code("void f<int>(x)") == "`void f<int>(x)`"
+    assert code("a`b``c") == "``` a`b``c ```"
+    assert code("a|b") == "`a\\|b`"
+    assert code("") == ""

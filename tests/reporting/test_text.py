@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.reporting import example
+from tracelens.reporting.printable import cells
+from tracelens.reporting.report import Report
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return Report(example.analysis(), example.advice())
+
+
+def test_the_answer_comes_first(report: Report) -> None:
+    distrust, empty, verdict, why, others = report.to_text(limit=2).splitlines()[:5]
+    assert distrust == "! Steps differ by 1.6 x; record more steps after a warm-up."
+    assert not empty
+    assert verdict == "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."
+    assert why == "70 % of the step the GPU waits for the host."
+    assert others.startswith("Not compile alone: 3.91. Both: 0.47. Blocked by 32 .item() a step")
+
+
+def test_sections_come_in_the_order_of_a_reader(report: Report) -> None:
+    text = report.to_text()
+    titles = ["! Steps", "Replay:", "Where the step goes", "Four ways", "Why", "What to do next", "Kernels", "Trace"]
+    places = [text.index(title) for title in titles]
+    assert places == sorted(places)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(48, 200), st.booleans(), st.booleans())
+def test_lines_fit_the_width(width: int, color: bool, unicode: bool) -> None:
+    text = Report(example.analysis(), example.advice()).to_text(width=width, color=color, unicode=unicode)
+    code = "    with torch.cuda.graph(graph):"
+    assert max(cells(line) for line in ANSI.sub("", text).splitlines() if line.startswith("    ") is False) <= width
+    assert code in text
+
+
+def test_colour_adds_nothing_but_colour(report: Report) -> None:
+    assert ANSI.sub("", report.to_text(color=True)) == report.to_text()
+    assert "\x1b" not in report.to_text()
+
+
+def test_ascii_is_enough(report: Report) -> None:
+    assert report.to_text(unicode=False).isascii()
+
+
+def test_what_is_not_shown_is_announced(report: Report) -> None:
+    assert "Kernels  5 more; --limit 0 shows all" in report.to_text(limit=2)
+    assert "--limit" not in report.to_text(limit=None)
+
+
+def test_names_of_the_trace_cannot_drive_the_terminal() -> None:
+    analysis = example.analysis()
+    kernels = analysis.kernels.assign(name="evil\x1b]0;title\x07\u202e")
+    text = Report(replace(analysis, kernels=kernels), example.advice()).to_text(width=120)
+    assert "evil\\x1b]0;title\\x07\\u202e" in text
+    assert text.replace("\n", "").isprintable()

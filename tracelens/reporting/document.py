@@ -1,0 +1,203 @@
+"""Builds the report document from an analysis and its advice."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import numpy as np
+import pandas as pd
+
+from tracelens.advice.results import Advice, Blocker, Form, Recommendation
+from tracelens.analysis.results import Analysis, Attribution, Trust
+from tracelens.model.events import Trace
+from tracelens.model.intervals import length, union
+from tracelens.model.units import NS_PER_MS
+from tracelens.reporting import schema
+from tracelens.version import __version__
+
+_WITH_STEPS: Final = frozenset({"profiler_step", "annotation", "period", "single_step"})
+_COST: Final[Mapping[str, tuple[str, ...]]] = {
+    "kernels": ("total_ns",),
+    "operators": ("host_ns", "device_ns"),
+    "gaps": ("ns",),
+    "syncs": ("ns",),
+    "launches": ("ns",),
+}
+
+
+def build(analysis: Analysis, advice: Advice, *, limit: int | None = None) -> schema.Document:
+    """The document of one device over one window.
+
+    Each table holds its costliest rows first, at most `limit` of them (None: all); `table_rows` has the full counts.
+    """
+    frames = {name: _frame(analysis, name) for name in schema.COLUMNS}
+    base_ns = analysis.trace.base_ns
+    return {
+        "schema_version": schema.SCHEMA_VERSION,
+        "tool": {"name": "tracelens", "version": __version__},
+        "trace": _trace(analysis.trace, analysis.form),
+        "trust": _trust(analysis.trust),
+        "window": _window(analysis),
+        "attribution": _attribution(analysis.attribution),
+        "forms": {name: _form(form) for name, form in advice.forms.items()},
+        "recommendation": _recommendation(advice.recommendation),
+        "findings": [
+            {
+                "rule": finding.rule,
+                "severity": finding.severity,
+                "title": finding.title,
+                "saving_ms": _finite(finding.saving_ms),
+                "evidence": list(finding.evidence),
+                "advice": finding.advice,
+            }
+            for finding in advice.findings
+        ],
+        "tables": {name: _rows(frame.iloc[:limit], name, base_ns) for name, frame in frames.items()},
+        "table_rows": {name: len(frame) for name, frame in frames.items()},
+    }
+
+
+def _trace(trace: Trace, form: str) -> schema.TraceEntry:
+    distributed = _distributed(trace)
+    busy = _busy_ns(trace)
+    return {
+        "path": os.fsencode(trace.source.path).decode("utf-8", "replace"),
+        "bytes": trace.source.size,
+        "events": len(trace.events),
+        "base_ns": trace.base_ns,
+        "form": form,
+        "vendor": trace.vendor,
+        "devices": [{"id": d.id, "name": d.name, "busy_ns": busy[d.id]} for d in trace.devices],
+        "rank": _integer(distributed.get("rank")),
+        "world_size": _integer(distributed.get("world_size")),
+        "repairs": [
+            {"kind": r.kind, "count": r.count, "example": r.example, "offset": r.offset} for r in trace.repairs
+        ],
+    }
+
+
+def _busy_ns(trace: Trace) -> dict[int, int]:
+    """Time in which each device ran anything, on any stream."""
+    events, work = trace.events, trace.events.device_work()
+    rows = {device.id: work & (events.device == device.id) for device in trace.devices}
+    return {device: length(union(events.start[mask], events.end[mask])) for device, mask in rows.items()}
+
+
+def _distributed(trace: Trace) -> Mapping[str, Any]:
+    info = trace.metadata.get("distributedInfo")
+    return cast("Mapping[str, Any]", info) if isinstance(info, dict) else {}
+
+
+def _trust(trust: Trust) -> schema.TrustEntry:
+    return {
+        "level": trust.level,
+        "checks": [
+            {
+                "id": check.id,
+                "passed": check.passed,
+                "value": _finite(check.value),
+                "threshold": _finite(check.threshold),
+                "message": check.message,
+            }
+            for check in trust.checks
+        ],
+    }
+
+
+def _window(analysis: Analysis) -> schema.WindowEntry:
+    window, base = analysis.window, analysis.trace.base_ns
+    lengths = (window.tiles[:, 1] - window.tiles[:, 0]) / NS_PER_MS if len(window.tiles) else np.empty(0)
+    has_steps = window.kind in _WITH_STEPS and len(lengths) > 0
+    return {
+        "kind": window.kind,
+        "name": window.name,
+        "steps": len(lengths) if has_steps else None,
+        "step_ms": {
+            "median": float(np.median(lengths)) if has_steps else None,
+            "min": float(lengths.min()) if has_steps else None,
+            "max": float(lengths.max()) if has_steps else None,
+        },
+        "device": analysis.device,
+        "intervals_ns": (window.tiles + base).tolist(),
+        "notes": list(analysis.steps.notes),
+    }
+
+
+def _attribution(attribution: Attribution) -> schema.AttributionEntry:
+    classes: dict[str, schema.ClassEntry] = {
+        name: {"ns": sum(parts.values()), "parts": dict(parts)} for name, parts in attribution.parts.items()
+    }
+    return {"window_ns": attribution.window_ns, "classes": classes}
+
+
+def _form(form: Form) -> schema.FormEntry:
+    predicted = form.predicted
+    return {
+        "step_ms": _finite(form.step_ms),
+        "low": _finite(form.low),
+        "high": _finite(form.high),
+        "source": form.source,
+        "variant": form.variant,
+        "region_ms": _finite(form.region_ms),
+        "steps": form.steps,
+        "blockers": [_blocker(blocker) for blocker in form.blockers],
+        "predicted": {"step_ms": predicted[0], "low": predicted[1], "high": predicted[2]} if predicted else None,
+        "setup_s": _finite(form.setup_s),
+        "break_even_steps": _finite(form.break_even_steps),
+        "peak_mib": _finite(form.peak_mib),
+        "reserved_mib": _finite(form.reserved_mib),
+        "traced_over_untraced": _finite(form.traced_over_untraced),
+        "outputs": form.outputs,
+        "largest_error": _finite(form.largest_error),
+        "error": form.error,
+    }
+
+
+def _blocker(blocker: Blocker) -> schema.BlockerEntry:
+    per_step = _finite(blocker.per_step)
+    return {"id": blocker.id, "message": blocker.message, "where": blocker.where, "per_step": per_step}
+
+
+def _recommendation(advised: Recommendation) -> schema.RecommendationEntry:
+    speedup, after = advised.speedup, advised.after_fix
+    return {
+        "verdict": advised.verdict,
+        "speedup": {"mid": speedup.mid, "low": speedup.low, "high": speedup.high} if speedup else None,
+        "confidence": advised.confidence,
+        "summary": advised.summary,
+        "snippet": advised.snippet,
+        "fix_first": [{"blocker": b.id, "where": b.where, "advice": b.advice} for b in advised.fix_first],
+        "after_fix": {"verdict": after.verdict, "step_ms": after.step_ms, "low": after.low, "high": after.high}
+        if after
+        else None,
+        "evidence": list(advised.evidence),
+    }
+
+
+def _frame(analysis: Analysis, table: str) -> pd.DataFrame:
+    """A table of the analysis, costliest rows first."""
+    frame = cast("pd.DataFrame", getattr(analysis, table))
+    cost = frame[list(_COST[table])].sum(axis=1).to_numpy()
+    return frame.iloc[np.argsort(-cost, kind="stable")]
+
+
+def _rows(frame: pd.DataFrame, table: str, base_ns: int) -> list[schema.Row]:
+    """Rows as plain values with the document's columns."""
+    if table == "gaps":
+        frame = frame.assign(start_ns=frame["start_ns"] + base_ns)
+    if table == "syncs":
+        pairs = frame[["saving_low_ns", "saving_high_ns"]].to_numpy().tolist()
+        frame = frame.assign(saving_ns=pd.Series(pairs, index=frame.index, dtype=object))
+    frame = frame[list(schema.COLUMNS[table])]
+    return cast("list[schema.Row]", frame.astype(object).where(frame.notna(), None).to_dict("records"))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) else None

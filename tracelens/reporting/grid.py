@@ -1,0 +1,55 @@
+"""Tables of text in a given width: numbers to the right, long names cut to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tracelens.reporting.printable import cells, cut, pad
+
+GUTTER: Final = "  "
+LEAST: Final = 16
+"""What a column that gives way keeps at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's title and alignment ("<" or ">"), and what becomes of it on a narrow page."""
+
+    title: str
+    align: str = "<"
+    gives_way: bool = False
+    """Long cells are cut."""
+    spare: int = 0
+    """Left out where not all fit, the highest first; 0 stays."""
+
+
+def grid(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, more: str = "…") -> list[str]:
+    """Lines of at most `width` columns: the titles, then the rows; columns that no row fills are left out."""
+    widths = {i: max(cells(line[i]) for line in _titled(columns, rows)) for i in range(len(columns))}
+    kept = [i for i in widths if any(row[i] for row in rows)]
+    while spare := _too_many(columns, widths, kept, width):
+        kept.remove(spare)
+    giving = [i for i in kept if columns[i].gives_way]
+    over = sum(widths[i] + len(GUTTER) for i in kept) - len(GUTTER) - width
+    while over > 0 and any(widths[i] > LEAST for i in giving):
+        widths[max(giving, key=widths.__getitem__)] -= 1
+        over -= 1
+    return [_line([(line[i], widths[i], columns[i]) for i in kept], width, more) for line in _titled(columns, rows)]
+
+
+def _titled(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return [[column.title for column in columns], *rows]
+
+
+def _too_many(columns: Sequence[Column], widths: dict[int, int], kept: list[int], width: int) -> int:
+    """The column that can be spared most if the others cannot make room for it, else 0."""
+    least = sum(min(widths[i], LEAST) if columns[i].gives_way else widths[i] for i in kept)
+    spare = sorted((columns[i].spare, i) for i in kept if columns[i].spare)
+    return spare[-1][1] if spare and least + len(GUTTER) * (len(kept) - 1) > width else 0
+
+
+def _line(line: Sequence[tuple[str, int, Column]], width: int, more: str) -> str:
+    fitted = (pad(cut(cell, room, more), room, column.align) for cell, room, column in line)
+    return cut(GUTTER.join(fitted).rstrip(), width, more)

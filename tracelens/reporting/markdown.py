@@ -1,0 +1,136 @@
+"""The report document as Markdown for a pull request: the answer and the forms open, the details folded."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from tracelens.model import units
+from tracelens.reporting import phrases
+from tracelens.reporting.bars import LOOKS
+from tracelens.reporting.grid import Column
+from tracelens.reporting.printable import printable
+from tracelens.reporting.schema import Document
+from tracelens.reporting.views import View, views
+
+_SPECIAL: Final = re.compile(r"([\\`*_\[\]<|~#])")
+_NAMES: Final = frozenset({"kernel", "operator", "call", "where"})
+"""Columns that hold words of the trace, shown as code."""
+
+
+def render(document: Document) -> str:
+    """GitHub-flavoured Markdown; words of the trace can neither form markup nor mention anybody."""
+    sections = (_verdict, _distrust, _forms, _next, _attribution, _why, _tables, _trace)
+    return "\n\n".join(block for section in sections for block in section(document) if block) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing is markup, a mention or a line break."""
+    return _SPECIAL.sub(r"\\\1", printable(text)).replace("@", "&#64;")
+
+
+def code(text: str) -> str:
+    """Text as a code span that fits a table cell; "" stays empty."""
+    safe = printable(text).replace("|", "\\|")
+    longest = max(map(len, re.findall("`+", safe)), default=0)
+    fence, space = "`" * (longest + 1), " " if longest else ""
+    return f"{fence}{space}{safe}{space}{fence}" if safe.strip() else ""
+
+
+def _verdict(document: Document) -> Iterator[str]:
+    yield "### " + escaped(phrases.headline(document)).replace("->", "→")
+    said = (document["recommendation"]["summary"], phrases.alternatives(document), phrases.confidence(document))
+    yield escaped(" ".join(filter(None, said)))
+
+
+def _distrust(document: Document) -> Iterator[str]:
+    failed = phrases.failed_checks(document)
+    if failed:
+        yield "\n".join([f"> **Trust: {document['trust']['level']}**", *(f"> - {escaped(text)}" for text in failed)])
+
+
+def _forms(document: Document) -> Iterator[str]:
+    columns = [
+        Column("form"),
+        Column("ms a step", ">"),
+        Column("range", ">"),
+        Column("speed-up", ">"),
+        Column("source"),
+        Column("blocked by"),
+    ]
+    rows = (
+        [f"**{row.name}**" if row.advised else row.name, *row[1:5], escaped(row.blocked)]
+        for row in phrases.form_rows(document)
+    )
+    yield _table(columns, rows)
+
+
+def _next(document: Document) -> Iterator[str]:
+    advised = document["recommendation"]
+    fixes = (
+        f"{number}. {escaped(fix['advice'])}" + (f" ({code(fix['where'])})" if fix["where"] else "")
+        for number, fix in enumerate(advised["fix_first"], 1)
+    )
+    yield "\n".join(fixes)
+    yield escaped(phrases.after_fix(document))
+    if advised["snippet"]:
+        yield f"```python\n{advised['snippet'].strip()}\n```"
+
+
+def _attribution(document: Document) -> Iterator[str]:
+    classes, total = document["attribution"]["classes"], document["attribution"]["window_ns"]
+    steps = document["window"]["steps"] or 1
+    rows = (
+        [
+            name,
+            units.share(classes[name]["ns"] / total),
+            units.duration(round(classes[name]["ns"] / steps)),
+            ", ".join(f"{part} {units.share(ns / total)}" for part, ns in classes[name]["parts"].items() if ns),
+        ]
+        for name in LOOKS
+        if classes[name]["ns"]
+    )
+    if total:
+        columns = [Column("class"), Column("share", ">"), Column("time", ">"), Column("parts")]
+        yield _folded(f"{phrases.stretch(document)}: {phrases.step(document)}", _table(columns, rows))
+
+
+def _why(document: Document) -> Iterator[str]:
+    lines = (
+        f"- **{escaped(finding['title'])}** {escaped(finding['advice'])}"
+        + (f" [{', '.join(finding['evidence'])}]" if finding["evidence"] else "")
+        for finding in document["findings"]
+    )
+    text = "\n".join(lines)
+    if text:
+        yield _folded("Why", text)
+
+
+def _tables(document: Document) -> Iterator[str]:
+    return (_folded(view.title + (f" ({view.more})" if view.more else ""), _view(view)) for view in views(document))
+
+
+def _view(view: View) -> str:
+    write = [code if column.title in _NAMES else escaped for column in view.columns]
+    rows = ([show(cell) for show, cell in zip(write, row, strict=True)] for row in view.rows)
+    return _table(view.columns, rows)
+
+
+def _trace(document: Document) -> Iterator[str]:
+    trace = document["trace"]
+    lines = [f"{code(trace['path'])}: {escaped(phrases.recorded(document))}, {units.size(trace['bytes'])}"]
+    lines += [escaped(note) for note in document["window"]["notes"]]
+    lines += [f"repaired {escaped(phrases.repair(entry))}" for entry in trace["repairs"]]
+    yield "\n".join(f"- {line}" for line in lines)
+
+
+def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+    rules = ["---:" if column.align == ">" else "---" for column in columns]
+    lines = [[column.title for column in columns], rules, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{html.escape(summary)}</summary>\n\n{body}\n\n</details>"

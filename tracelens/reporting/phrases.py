@@ -1,0 +1,173 @@
+"""Sentences and rows that text and Markdown share, read from the report document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tracelens.model import units
+from tracelens.reporting.schema import Document, FormEntry, RepairEntry
+
+FORMS: Final = ("eager", "compile", "replay", "both")
+NO_GAIN: Final = 0.97
+"""A form that takes at least this share of the trace's own form is not worth its trouble."""
+
+
+class FormRow(NamedTuple):
+    """One form as cells of a table; "" where there is nothing to say."""
+
+    name: str
+    step: str
+    range: str
+    speedup: str
+    source: str
+    blocked: str
+    advised: bool
+
+
+def own_form(document: Document) -> str:
+    """The form that the trace's step runs in, as far as the document has a time for it; else eager."""
+    form = document["trace"]["form"]
+    known = form in document["forms"] and document["forms"][form]["step_ms"] is not None
+    return form if known else "eager"
+
+
+def advised_form(document: Document) -> str | None:
+    """The form that the verdict says to run; None when it abstains."""
+    verdict = document["recommendation"]["verdict"]
+    return None if verdict == "abstain" else own_form(document) if verdict == "neither" else verdict
+
+
+def headline(document: Document) -> str:
+    """The verdict in one line: "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."."""
+    verdict, own, advised = document["recommendation"]["verdict"], own_form(document), advised_form(document)
+    if advised is None:
+        return "No verdict."
+    form, now = document["forms"][advised], document["forms"][own]
+    if form["step_ms"] is None:
+        return f"{verdict.capitalize()}."
+    after = f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
+    if verdict == "neither":
+        return f"Neither: the step stays at {after}."
+    if verdict == own or now["step_ms"] is None:
+        return f"{verdict.capitalize()}, as it runs now: {after}."
+    return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}."
+
+
+def alternatives(document: Document) -> str:
+    """The other forms and the blockers in a few words: "Both: 0.47. Not compile alone: 3.10. Blocked by nothing."."""
+    advised = advised_form(document)
+    if advised is None:
+        return ""
+    others = [name for name in FORMS if name not in (own_form(document), advised) and name in document["forms"]]
+    blockers = document["forms"][advised]["blockers"]
+    blocked = "; ".join(_at(blocker["message"], blocker["where"]) for blocker in blockers) or "nothing"
+    return " ".join([*(_alternative(document, name) for name in others), f"Blocked by {blocked}."])
+
+
+def confidence(document: Document) -> str:
+    """How sure the verdict is and what to look at; "" when there is none."""
+    advised = document["recommendation"]
+    if advised["verdict"] == "abstain":
+        return ""
+    evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
+    return f"Confidence {round(100 * advised['confidence'])} %{evidence}."
+
+
+def stretch(document: Document) -> str:
+    """Title of the attribution."""
+    return "Where the step goes" if document["window"]["steps"] else "Where the time goes"
+
+
+def form_rows(document: Document) -> Iterator[FormRow]:
+    """The four forms, simplest first."""
+    own = document["forms"].get(own_form(document))
+    now = own["step_ms"] if own else None
+    for name in FORMS:
+        form = document["forms"].get(name)
+        if form is not None:
+            yield FormRow(
+                name=name,
+                step="-" if form["step_ms"] is None else units.milliseconds(form["step_ms"]),
+                range=_range(form["low"], form["high"]),
+                speedup="" if now is None or not form["step_ms"] else f"{units.significant(now / form['step_ms'])}x",
+                source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
+                blocked="; ".join(_at(blocker["message"], blocker["where"]) for blocker in form["blockers"])
+                or form["error"]
+                or "",
+                advised=name == advised_form(document),
+            )
+
+
+def source(form: FormEntry) -> str:
+    """Where a form's time comes from, with its range and the prediction beside a measurement."""
+    span = f"{form['source']} {_range(form['low'], form['high'])}".strip()
+    if form["predicted"] is None:
+        return span
+    predicted = form["predicted"]
+    return f"{span}; predicted {_range(predicted['low'], predicted['high'])}"
+
+
+def failed_checks(document: Document) -> list[str]:
+    """Messages of the trust checks that failed."""
+    return [check["message"] for check in document["trust"]["checks"] if not check["passed"]]
+
+
+def step(document: Document) -> str:
+    """What was judged: "4.21 ms a step (4.18-4.30 in 3 steps)"."""
+    window, length = document["window"], document["attribution"]["window_ns"]
+    spread, steps = window["step_ms"], window["steps"]
+    if not steps or spread["median"] is None:
+        return f"{units.duration(length)} of {_STRETCH.get(window['kind'], window['kind'])}"
+    counted = units.counted(steps, "step")
+    return f"{units.milliseconds(spread['median'])} ms a step ({_range(spread['min'], spread['max'])} in {counted})"
+
+
+def recorded(document: Document) -> str:
+    """What the trace is: "eager on NVIDIA H200, 31,204 events"."""
+    trace = document["trace"]
+    names = {device["id"]: device["name"] for device in trace["devices"]}
+    device = names.get(document["window"]["device"]) or f"device {document['window']['device']}"
+    rank = "" if trace["rank"] is None else f", rank {trace['rank']} of {trace['world_size'] or '?'}"
+    return f"{trace['form']} on {device}{rank}, {units.counted(trace['events'], 'event')}"
+
+
+def repair(entry: RepairEntry) -> str:
+    """What was mended: "truncated: 1 time, first at byte 1,204 (...)"."""
+    example = f" ({entry['example']})" if entry["example"] else ""
+    return f"{entry['kind']}: {units.counted(entry['count'], 'time')}, first at byte {entry['offset']:,}{example}"
+
+
+def after_fix(document: Document) -> str:
+    """What the repairs would allow, or ""."""
+    after = document["recommendation"]["after_fix"]
+    if after is None:
+        return ""
+    span = _range(after["low"], after["high"])
+    return f"After that: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms (predicted {span})."
+
+
+def left_out(document: Document, table: str) -> str:
+    """How many rows of a table are not shown, and how to see them; "" when all are."""
+    missing = document["table_rows"][table] - len(document["tables"][table])
+    return f"{missing:,} more; --limit 0 shows all" if missing else ""
+
+
+_STRETCH: Final = {"whole": "the whole trace", "range": "the range"}
+
+
+def _alternative(document: Document, name: str) -> str:
+    form, now = document["forms"][name], document["forms"][own_form(document)]["step_ms"]
+    label = "compile alone" if name == "compile" else name
+    if form["step_ms"] is None:
+        return f"{label.capitalize()} cannot run."
+    gains = now is None or form["step_ms"] < NO_GAIN * now
+    return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])}."
+
+
+def _at(message: str, where: str | None) -> str:
+    return f"{message} at {where}" if where and where not in message else message
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{units.milliseconds(low)}-{units.milliseconds(high)}"

@@ -1,0 +1,56 @@
+"""The report: one document and its renderings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import orjson
+
+from tracelens.advice.results import Advice
+from tracelens.analysis.results import Analysis
+from tracelens.exitcodes import ExitCode
+from tracelens.reporting import csv_table, markdown, text
+from tracelens.reporting.document import build
+from tracelens.reporting.schema import SHOWN_ROWS, Document
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What an analysis and its advice say, in every format; `limit` bounds the rows of each table, None shows all."""
+
+    analysis: Analysis
+    advice: Advice
+
+    @cached_property
+    def document(self) -> Document:
+        """The whole report document, schema_version 1 (tracelens.reporting.schema)."""
+        return build(self.analysis, self.advice)
+
+    def to_json(self, *, limit: int | None = None) -> str:
+        """The document as indented JSON with a final line end; no NaN or infinity."""
+        document = self._limited(limit)
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+    def to_text(
+        self, *, width: int = 80, color: bool = False, unicode: bool = True, limit: int | None = SHOWN_ROWS
+    ) -> str:
+        """Text for a terminal of `width` columns (at least 40), plain unless `color`."""
+        return text.render(self._limited(limit), width=width, color=color, unicode=unicode)
+
+    def to_markdown(self, *, limit: int | None = SHOWN_ROWS) -> str:
+        """Markdown for a pull request, with the details folded."""
+        return markdown.render(self._limited(limit))
+
+    def to_csv(self, table: str = "kernels", *, limit: int | None = None) -> str:
+        """One table as CSV: "kernels", "operators", "gaps", "syncs" or "launches"; KeyError for another name."""
+        return csv_table.render(self._limited(limit), table)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """OK, or NOTHING_TO_JUDGE when the window holds no device work."""
+        idle = not len(self.analysis.kernels) and not self.analysis.attribution.share("kernel")
+        return ExitCode.NOTHING_TO_JUDGE if idle else ExitCode.OK
+
+    def _limited(self, limit: int | None) -> Document:
+        return self.document if limit is None else build(self.analysis, self.advice, limit=limit)

@@ -1,0 +1,151 @@
+"""The report document as text for a terminal: what to distrust, the verdict, why, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from tracelens.model import units
+from tracelens.reporting import phrases
+from tracelens.reporting.bars import LOOKS, spread
+from tracelens.reporting.grid import Column
+from tracelens.reporting.ink import Ink
+from tracelens.reporting.page import LEAST_WIDTH, Page
+from tracelens.reporting.schema import ClassEntry, Document, FindingEntry
+from tracelens.reporting.views import views
+
+FORM_BAR: Final = 10
+SHOWN_FINDINGS: Final = 5
+_SEVERITY: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
+
+
+def render(document: Document, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """Lines of at most `width` columns (40 or more), coloured or plain; ASCII glyphs unless `unicode`."""
+    page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
+    sections = (_distrust, _verdict, _attribution, _forms, _why, _next, _tables, _source)
+    lines = [line for section in sections for line in section(document, page)]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _distrust(document: Document, page: Page) -> Iterator[str]:
+    """The trust checks that failed, before anything else."""
+    level, failed = document["trust"]["level"], phrases.failed_checks(document)
+    color = "red" if level == "unusable" else "yellow"
+    for message in failed:
+        yield from page.text(message, "  ", "! ", color)
+    if failed:
+        yield ""
+
+
+def _verdict(document: Document, page: Page) -> Iterator[str]:
+    advised = document["recommendation"]
+    yield from page.text(phrases.headline(document), "", None, "bold")
+    yield from page.text(advised["summary"])
+    yield from page.text(phrases.alternatives(document))
+    yield from page.text(phrases.confidence(document), "", None, "dim")
+
+
+def _attribution(document: Document, page: Page) -> Iterator[str]:
+    """A stacked bar of the window and its legend."""
+    classes, total = document["attribution"]["classes"], document["attribution"]["window_ns"]
+    if not total:
+        return
+    yield from page.heading(phrases.stretch(document), phrases.step(document))
+    widths = spread([classes[name]["ns"] for name in LOOKS], page.width - 2)
+    stacked = zip(LOOKS.values(), widths, strict=True)
+    yield "  " + "".join(page.ink(page.glyph(look) * size, look.color) for look, size in stacked)
+    steps = document["window"]["steps"] or 1
+    for name, look in LOOKS.items():
+        if classes[name]["ns"]:
+            yield from _legend(page, page.ink(page.glyph(look), look.color), name, classes[name], total, steps)
+
+
+def _legend(page: Page, glyph: str, name: str, entry: ClassEntry, total: int, steps: int) -> Iterator[str]:
+    """One class: its share, its time in a step, and its parts by size."""
+    head = f"{name:9}{units.share(entry['ns'] / total):>7}{units.duration(round(entry['ns'] / steps)):>10}  "
+    parts = sorted(entry["parts"].items(), key=lambda part: -part[1])
+    named = ", ".join(f"{part} {units.share(ns / total)}" for part, ns in parts if ns)
+    first, *rest = page.text(named, " " * (4 + len(head)), "    " + head)
+    yield f"  {glyph} {first[4:]}"
+    yield from rest
+
+
+def _forms(document: Document, page: Page) -> Iterator[str]:
+    rows = list(phrases.form_rows(document))
+    times = [document["forms"][row.name]["step_ms"] or 0.0 for row in rows]
+    longest = max(times, default=0.0)
+    if not longest:
+        return
+    full, mark = ("━", "▶") if page.unicode else ("=", ">")
+    columns = [
+        Column("  form"),
+        Column("ms/step", ">"),
+        Column("range"),
+        Column("speed-up", ">"),
+        Column("source", spare=1),
+        Column("", spare=2),
+    ]
+    bars = [full * math.ceil(FORM_BAR * time / longest) for time in times]
+    lines = [
+        [f"{mark if row.advised else ' '} {row.name}", row.step, row.range, row.speedup, row.source, bar]
+        for row, bar in zip(rows, bars, strict=True)
+    ]
+    yield from page.heading("Four ways to run the step")
+    yield from page.table(columns, lines)
+    for row in rows:
+        if row.blocked:
+            yield from page.text(f"{row.name} is blocked: {row.blocked}", "      ", "    ")
+
+
+def _why(document: Document, page: Page) -> Iterator[str]:
+    findings = document["findings"]
+    if findings:
+        yield from page.heading("Why")
+    for finding in findings[:SHOWN_FINDINGS]:
+        yield from _finding(finding, page)
+    if len(findings) > SHOWN_FINDINGS:
+        yield page.ink(f"  {len(findings) - SHOWN_FINDINGS} more in --json", "dim")
+
+
+def _finding(finding: FindingEntry, page: Page) -> Iterator[str]:
+    saving = f" Saves up to {units.milliseconds(finding['saving_ms'])} ms." if finding["saving_ms"] else ""
+    evidence = f" [{', '.join(finding['evidence'])}]" if finding["evidence"] else ""
+    first, *rest = page.text(f"{_sentence(finding['title'])}{saving}{evidence}", "    ", "  - ")
+    yield "  " + page.ink("-", _SEVERITY.get(finding["severity"], "cyan")) + first[3:]
+    yield from rest
+    yield from page.text(finding["advice"], "    ", None, "dim")
+
+
+def _next(document: Document, page: Page) -> Iterator[str]:
+    """What to repair first, the code that applies the verdict, and what the repairs would allow."""
+    advised = document["recommendation"]
+    if not (advised["fix_first"] or advised["snippet"] or advised["after_fix"]):
+        return
+    yield from page.heading("What to do next")
+    for number, fix in enumerate(advised["fix_first"], 1):
+        where = f" ({fix['where']})" if fix["where"] else ""
+        yield from page.text(f"{fix['advice']}{where}", "     ", f"  {number}. ")
+    yield from page.text(phrases.after_fix(document), "  ")
+    yield from page.code(advised["snippet"])
+
+
+def _tables(document: Document, page: Page) -> Iterator[str]:
+    for view in views(document):
+        yield from page.heading(view.title, view.more)
+        yield from page.table(view.columns, view.rows)
+
+
+def _source(document: Document, page: Page) -> Iterator[str]:
+    """The file, what was left out of the window, and what was mended while reading."""
+    trace = document["trace"]
+    yield from page.heading("Trace")
+    yield from page.text(f"{trace['path']}: {phrases.recorded(document)}, {units.size(trace['bytes'])}", "  ")
+    for note in document["window"]["notes"]:
+        yield from page.text(note, "  ")
+    for entry in trace["repairs"]:
+        yield from page.text(f"repaired {phrases.repair(entry)}", "    ", "  ")
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."

@@ -1,0 +1,100 @@
+"""Which columns of each table people are shown, and how a cell reads; text and Markdown share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tracelens.model import units
+from tracelens.reporting import phrases
+from tracelens.reporting.grid import Column
+from tracelens.reporting.schema import Document, Row
+
+Cell = Callable[[Row], str]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One table as people see it."""
+
+    table: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    more: str
+    """How many rows are not shown and how to see them; "" when all are."""
+
+
+def views(document: Document) -> Iterator[View]:
+    """The tables that have rows; launches are left to CSV and JSON."""
+    base_ns = document["trace"]["base_ns"]
+    for table, title, columns in (
+        ("kernels", "Kernels", _KERNELS),
+        ("operators", "Operators", _OPERATORS),
+        ("gaps", "Longest gaps", _gaps(base_ns)),
+        ("syncs", "Sync points", _SYNCS),
+    ):
+        rows = tuple(tuple(cell(row) for _, cell in columns) for row in document["tables"][table])
+        if rows:
+            yield View(table, title, tuple(column for column, _ in columns), rows, phrases.left_out(document, table))
+
+
+def _time(key: str) -> Cell:
+    return lambda row: units.duration(row[key])
+
+
+def _count(key: str) -> Cell:
+    return lambda row: f"{row[key]:,}"
+
+
+def _text(key: str) -> Cell:
+    return lambda row: row[key] or ""
+
+
+def _file(row: Row) -> str:
+    """The last two parts of a path with its line."""
+    return "/".join((row["where"] or "").split("/")[-2:])
+
+
+def _saving(row: Row) -> str:
+    return "" if row["saving_ns"] is None else units.durations(*row["saving_ns"])
+
+
+def _gaps(base_ns: int) -> tuple[tuple[Column, Cell], ...]:
+    return (
+        (Column("gap"), _text("handle")),
+        (Column("at", ">", spare=2), lambda row: units.duration(row["start_ns"] - base_ns)),
+        (Column("length", ">"), _time("ns")),
+        (Column("cause"), lambda row: f"{row['class']}.{row['part']}"),
+        (Column("operator", gives_way=True, spare=1), _text("operator")),
+        (Column("where", gives_way=True), _file),
+    )
+
+
+_KERNELS: Final[tuple[tuple[Column, Cell], ...]] = (
+    (Column("share", ">"), lambda row: units.share(row["share"])),
+    (Column("total", ">"), _time("total_ns")),
+    (Column("count", ">", spare=1), _count("count")),
+    (Column("median", ">", spare=2), _time("median_ns")),
+    (Column("kind", spare=1), _text("kind")),
+    (Column("kernel", gives_way=True), _text("name")),
+    (Column("example", spare=1), _text("example")),
+)
+_OPERATORS: Final[tuple[tuple[Column, Cell], ...]] = (
+    (Column("host", ">"), _time("host_ns")),
+    (Column("device", ">"), _time("device_ns")),
+    (Column("count", ">", spare=1), _count("count")),
+    (Column("launches", ">", spare=2), _count("launches")),
+    (Column("operator", gives_way=True), _text("name")),
+    (Column("where", gives_way=True), _file),
+    (Column("example", spare=1), _text("example")),
+)
+_SYNCS: Final[tuple[tuple[Column, Cell], ...]] = (
+    (Column("sync"), _text("handle")),
+    (Column("length", ">"), _time("ns")),
+    (Column("saves", ">"), _saving),
+    (Column("call", gives_way=True), _text("call")),
+    (Column("operator", gives_way=True, spare=1), _text("operator")),
+    (Column("where", gives_way=True), _file),
+)
