@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Role, Trace
+from tracelens.analysis.extent import HOST, device_rows, recorded_end
+from tracelens.model.events import ABSENT, Bools, Int32s, Int64s, Role, Trace
 from tracelens.model.intervals import complement, union
-
-HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
-ABSURD_FACTOR = 1.5
-"""An event that ends later than this many recorded spans after the first event has a broken duration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,23 +34,6 @@ class Causes:
 
     def __len__(self) -> int:
         return len(self.start)
-
-
-def device_rows(trace: Trace, device: int) -> Int64s:
-    """Rows of a device's work, in file order."""
-    return np.flatnonzero(trace.events.device_work() & (trace.events.device == device))
-
-
-def recorded_end(trace: Trace) -> int:
-    """End of the recording in ns: the last end of an event whose duration is believable."""
-    events = trace.events
-    complete = (events.phase == ord("X")) & (events.category != Category.SPAN)
-    sure = complete & np.isin(events.category, (Category.RUNTIME, Category.KERNEL, Category.COPY, Category.MEMSET))
-    if not sure.any():
-        sure = complete
-    first, last = int(events.start[complete].min(initial=0)), int(events.end[sure].max(initial=0))
-    believable = complete & (events.end <= first + ABSURD_FACTOR * (last - first))
-    return int(events.end[believable].max(initial=last))
 
 
 def find_causes(trace: Trace, device: int) -> Causes:

@@ -13,7 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.analysis.gaps import Causes, device_rows, find_causes
+from tracelens.analysis.extent import device_rows
+from tracelens.analysis.gaps import Causes, find_causes
 from tracelens.analysis.host_activity import ACTIVITIES, NOTHING, HostActivity, host_activity, parts_of
 from tracelens.analysis.kinds import Kind, kernel_kind
 from tracelens.analysis.parts import Part

@@ -1,0 +1,47 @@
+"""How far a recording reaches, and what each of its devices ran."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracelens.model.events import Bools, Category, Int64s, Trace
+from tracelens.model.intervals import length, union
+
+HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
+ABSURD_FACTOR = 1.5
+"""An event that ends later than this many recorded spans after the first event has a broken duration."""
+_SURE = (Category.OPERATOR, Category.RUNTIME, Category.KERNEL, Category.COPY, Category.MEMSET)
+
+
+def device_rows(trace: Trace, device: int) -> Int64s:
+    """Rows of a device's work, in file order."""
+    return np.flatnonzero(trace.events.device_work() & (trace.events.device == device))
+
+
+def device_ids(trace: Trace) -> list[int]:
+    """Devices that ran work, the busiest first (by the union of their streams)."""
+    ids = np.unique(trace.events.device[trace.events.device_work()]).tolist()
+    return sorted(ids, key=lambda device: (-busy_ns(trace, device), device))
+
+
+def busy_ns(trace: Trace, device: int) -> int:
+    """How long a device ran anything, in ns."""
+    rows = device_rows(trace, device)
+    return length(union(trace.events.start[rows], trace.events.end[rows]))
+
+
+def believable(trace: Trace) -> Bools:
+    """Mask of complete events (n) but the profiler's own spans, without those of a broken duration.
+
+    Annotations and Python frames that never ended may claim seconds in a trace of microseconds."""
+    events = trace.events
+    complete = (events.phase == ord("X")) & (events.category != Category.SPAN)
+    sure = complete & np.isin(events.category, _SURE)
+    sure = sure if sure.any() else complete
+    first, last = int(events.start[complete].min(initial=0)), int(events.end[sure].max(initial=0))
+    return complete & (events.end <= first + ABSURD_FACTOR * (last - first))
+
+
+def recorded_end(trace: Trace) -> int:
+    """Last end of a believable event, in ns."""
+    return int(trace.events.end[believable(trace)].max(initial=0))

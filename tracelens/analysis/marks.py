@@ -1,0 +1,157 @@
+"""Where steps begin on the host: annotations that mark them, or the period of the launches."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tracelens.analysis.extent import believable, recorded_end
+from tracelens.analysis.periods import find_period
+from tracelens.errors import UsageError
+from tracelens.model.events import Category, Int64s, Trace
+
+REPEATS: Final = 3
+"""An annotation that occurs so often may mark steps."""
+SAME_WORK: Final = 0.02
+"""Relative spread of launches between marks up to which they mark the same work."""
+COVERAGE: Final = 0.8
+"""Least share of all launches that a user's annotation must lead."""
+_STEP: Final = re.compile(r"^ProfilerStep#\d+$")
+_ORDERED: Final = (r"^Optimizer\.zero_grad#", r"^Optimizer\.step#", r"DataLoader\S*__next__")
+_NOT_A_STEP: Final = re.compile(
+    r"^(ProfilerStep|Optimizer\.|nccl:|c10d::|aten::|autograd::|## Call|Torch|Compiled|AOT|Pregraph|Distributed|FSDP)"
+    r"|DataLoader|dynamo_timed"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
+    """Starts of m repetitions on the host, in ns, ascending."""
+
+    kind: str
+    """As Window.kind."""
+    name: str
+    start: Int64s
+    end: int
+    """End of the last repetition on the host."""
+    notes: tuple[str, ...] = ()
+
+    def bounds(self) -> Int64s:
+        """(m + 1) starts and the last end."""
+        return np.append(self.start, self.end)
+
+
+def step_key(name: str) -> str:
+    """The name without the number of the repetition ("ProfilerStep#3" -> "ProfilerStep#")."""
+    return re.sub(r"[\s_]*\d+$", "", name)
+
+
+def profiler_steps(trace: Trace) -> Marks | None:
+    """ProfilerStep#N annotations; those with a broken duration are left out."""
+    return _marks(trace, "profiler_step", "ProfilerStep", _rows(trace, _matching(trace, _STEP)))
+
+
+def repeating_annotation(trace: Trace, launched: Int64s) -> Marks | None:
+    """Optimizer or data loader annotation that repeats, else a user's that leads the same work each time.
+
+    launched: (k) ns, ascending, starts of the calls that launched the device's work."""
+    for pattern in _ORDERED:
+        rows = _rows(trace, _matching(trace, re.compile(pattern)))
+        names = [name for name in dict.fromkeys(trace.events.name[rows].tolist())]
+        groups = [rows[trace.events.name[rows] == name] for name in names]
+        for group in groups:
+            if len(group) >= REPEATS:
+                return _marks(trace, "annotation", trace.names[int(trace.events.name[group[0]])], group)
+    return _user_annotation(trace, launched)
+
+
+def named_annotation(trace: Trace, name: str) -> Marks:
+    """The annotation of this name, or all that differ only in their number.
+
+    Raises UsageError where the trace has none, naming those it has."""
+    events = trace.events
+    marking = np.isin(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
+    present = {trace.names[int(i)]: int(i) for i in np.unique(events.name[marking])}
+    chosen = [i for text, i in present.items() if text == name]
+    chosen = chosen or [i for text, i in present.items() if step_key(text).rstrip("#") == name.rstrip("#")]
+    marks = _marks(trace, "annotation", name, _rows(trace, chosen))
+    if marks is None:
+        raise UsageError(_unknown(trace, name))
+    return marks
+
+
+def launch_period(trace: Trace, rows: Int64s) -> Marks | None:
+    """Repetitions of the launch sequence of a device's work."""
+    period = find_period(trace, rows)
+    if period is None:
+        return None
+    unit = f"{period.launches} launch{'es' if period.launches > 1 else ''}"
+    note = f"no annotated steps: a unit of {unit} that repeats {period.repeats:.1f} times; it may be a layer"
+    return Marks("period", f"repeated unit of {unit}", period.start, recorded_end(trace) + 1, (note,))
+
+
+def _matching(trace: Trace, pattern: re.Pattern[str]) -> list[int]:
+    return [number for number, name in enumerate(trace.names) if pattern.search(name)]
+
+
+def _rows(trace: Trace, names: list[int]) -> Int64s:
+    """Rows of operators and annotations with these names, by start."""
+    events = trace.events
+    marking = np.isin(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
+    rows = np.flatnonzero(marking & np.isin(events.name, names))
+    return rows[np.argsort(events.start[rows], kind="stable")]
+
+
+def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
+    """Marks at the starts of rows that lie in no other of them; None where no sound one is left.
+
+    The last of an annotation's repetitions goes on to the end of the recording: the annotation may mark no more
+    than the step's beginning."""
+    sound = rows[believable(trace)[rows]]
+    notes = (f"{len(rows) - len(sound)} x {name} left out: its duration is broken",) if len(sound) < len(rows) else ()
+    if not len(sound):
+        return None
+    reach = np.maximum.accumulate(trace.events.end[sound])
+    outer = sound[np.append(True, trace.events.end[sound][1:] > reach[:-1])]
+    repeats = kind == "annotation" and len(outer) > 1
+    end = recorded_end(trace) + 1 if repeats else int(trace.events.end[outer[-1]])
+    return Marks(kind, name, trace.events.start[outer], end, notes)
+
+
+def _user_annotation(trace: Trace, launched: Int64s) -> Marks | None:
+    events = trace.events
+    rows = np.flatnonzero((events.category == Category.ANNOTATION) & (events.phase == ord("X")))
+    names = np.unique(events.name[rows])
+    groups: dict[str, list[int]] = {}
+    for name in names.tolist():
+        if not _NOT_A_STEP.search(trace.names[name]):
+            groups.setdefault(step_key(trace.names[name]), []).append(name)
+    candidates = [_marks(trace, "annotation", key, _rows(trace, found)) for key, found in groups.items()]
+    steps = [marks for marks in candidates if marks and _leads_the_work(marks, launched)]
+    return min(steps, key=lambda marks: len(marks.start), default=None)
+
+
+def _leads_the_work(marks: Marks, launched: Int64s) -> bool:
+    """Whether each repetition but the last launches the same number of times, and all of them most work."""
+    if len(marks.start) < REPEATS or not len(launched):
+        return False
+    between = np.diff(np.searchsorted(launched, marks.bounds()))
+    if between.sum() < COVERAGE * len(launched) or not between[:-1].min():
+        return False
+    return bool(np.ptp(between[:-1]) <= SAME_WORK * between[:-1].max())
+
+
+def _unknown(trace: Trace, name: str) -> str:
+    events = trace.events
+    marking = (events.category == Category.ANNOTATION) & (events.phase == ord("X"))
+    keys = list(dict.fromkeys(step_key(trace.names[int(i)]) for i in np.unique(events.name[marking])))
+    if not keys:
+        return f"no annotation named {name!r}: the trace has none; leave --step out"
+    close = difflib.get_close_matches(name, keys, n=1, cutoff=0.5)
+    hint = f", did you mean {close[0]!r}" if close else ""
+    more = f" and {len(keys) - 8} more" if len(keys) > 8 else ""
+    return f"no annotation named {name!r}{hint}: the trace has {', '.join(keys[:8])}{more}"
