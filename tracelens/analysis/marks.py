@@ -61,7 +61,7 @@ def repeating_annotation(trace: Trace, launched: Int64s) -> Marks | None:
     launched: (k) ns, ascending, starts of the calls that launched the device's work."""
     for pattern in _ORDERED:
         rows = _rows(trace, _matching(trace, re.compile(pattern)))
-        names = [name for name in dict.fromkeys(trace.events.name[rows].tolist())]
+        names = list(dict.fromkeys(trace.events.name[rows].tolist()))
         groups = [rows[trace.events.name[rows] == name] for name in names]
         for group in groups:
             if len(group) >= REPEATS:
@@ -125,11 +125,10 @@ def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
 def _user_annotation(trace: Trace, launched: Int64s) -> Marks | None:
     events = trace.events
     rows = np.flatnonzero((events.category == Category.ANNOTATION) & (events.phase == ord("X")))
-    names = np.unique(events.name[rows])
     groups: dict[str, list[int]] = {}
-    for name in names.tolist():
-        if not _NOT_A_STEP.search(trace.names[name]):
-            groups.setdefault(step_key(trace.names[name]), []).append(name)
+    for number in map(int, np.unique(events.name[rows])):
+        if not _NOT_A_STEP.search(trace.names[number]):
+            groups.setdefault(step_key(trace.names[number]), []).append(number)
     candidates = [_marks(trace, "annotation", key, _rows(trace, found)) for key, found in groups.items()]
     steps = [marks for marks in candidates if marks and _leads_the_work(marks, launched)]
     return min(steps, key=lambda marks: len(marks.start), default=None)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Int64s, Trace
 
@@ -34,34 +33,32 @@ def find_period(trace: Trace, rows: Int64s) -> Period | None:
     """The shortest unit of what `rows` (device work) ran, in launch order; None where nothing repeats.
 
     One graph launch counts as one launch, told apart by all its kernels. The unit may be a layer of the step."""
-    calls, content, many = _launch_sequence(trace, rows)
+    calls, content = _launch_sequence(trace, rows)
     length = _period(content)
-    if not length or (length == 1 and not many.any()):
-        return None
-    return Period(length, len(content) / length, trace.events.start[calls[::length]])
+    return None if not length else Period(length, len(content) / length, trace.events.start[calls[::length]])
 
 
-def _launch_sequence(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s, npt.NDArray[np.bool_]]:
-    """Launch calls in order, a number for what each one ran, and whether it ran several things."""
+def _launch_sequence(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Launch calls in order, and a number for what each one ran."""
     launch = trace.links.launch[rows].astype(np.int64)
     rows, launch = rows[launch != ABSENT], launch[launch != ABSENT]
     order = np.lexsort((trace.events.start[rows], launch, trace.events.start[launch]))
     rows, launch = rows[order], launch[order]
     first = np.flatnonzero(np.append(True, launch[1:] != launch[:-1])[: len(launch)])
     if not len(first):
-        return launch, launch, np.zeros(0, dtype=np.bool_)
+        return launch, launch
     counts = np.diff(np.append(first, len(launch)))
     position = np.arange(len(launch)) - np.repeat(first, counts)
     name = (trace.events.name[rows].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     name ^= name >> np.uint64(29)
     digest = np.add.reduceat(name * (2 * position.astype(np.uint64) + np.uint64(1)), first)
-    return launch[first], np.unique(digest, return_inverse=True)[1].astype(np.int64), counts > 1
+    return launch[first], np.unique(digest, return_inverse=True)[1].astype(np.int64)
 
 
 def _period(content: Int64s) -> int:
     """Length of the shortest period of a sequence; 0 where it has none."""
     candidates = _candidates(content)
-    matches = [float(np.mean(content[period:] == content[:-period])) for period in candidates]
+    matches = [np.count_nonzero(content[p:] == content[:-p]) / (len(content) - p) for p in candidates]
     good = [(period, match) for period, match in zip(candidates, matches, strict=True) if match >= MATCH]
     good = [(period, match) for period, match in good if _fills_every_window(content, period)]
     best = max((match for _, match in good), default=0.0)
