@@ -1,11 +1,5 @@
 """Trace and window to frozen results: steps, attribution, gaps, tables, trust."""
 
-from typing import Any
+from tracelens.analysis.analysis import analyze
 
-
-def __getattr__(name: str) -> Any:
-    if name == "analyze":
-        from tracelens.analysis.analysis import analyze
-
-        return analyze
-    raise AttributeError(name)
+__all__ = ["analyze"]

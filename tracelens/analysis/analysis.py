@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Literal
 
 from tracelens.analysis.attribution import attribute
+from tracelens.analysis.extent import device_ids
 from tracelens.analysis.form import find_form
-from tracelens.analysis.handles import all_gaps, devices_at_work
+from tracelens.analysis.handles import all_gaps
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.steps import find_steps
 from tracelens.analysis.tables import gap_table, kernel_table, launch_table, operator_table, sync_table
@@ -14,16 +15,20 @@ from tracelens.analysis.timeline import build_timeline
 from tracelens.analysis.trust import judge_trust
 from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT, Trace
-from tracelens.model.intervals import length, union
 
 
 def analyze(
-    trace: Trace, *, device: int | None = None, step: str | None = None, span: tuple[int, int] | None = None
+    trace: Trace,
+    *,
+    device: int | None = None,
+    step: str | None = None,
+    span: tuple[int, int] | Literal["all"] | None = None,
 ) -> Analysis:
     """Everything known of one device of a trace over one window.
 
     device: by default the one busiest. step: name of an annotation whose occurrences are the steps; by default
-    they are found. span: (start, end) in ns after Trace.base_ns to take as the window instead.
+    they are found. span: (start, end) in ns after Trace.base_ns to take as the window instead, or "all" for the
+    device's first to its last event.
 
     Raises UsageError for a device, annotation or span that the trace does not have. A trace without device work
     gives empty tables and trust "unusable"."""
@@ -48,17 +53,11 @@ def analyze(
     )
 
 
-def busy_ns(trace: Trace, device: int) -> int:
-    """Time in ns that the device ran anything, overlapping streams counted once."""
-    rows = np.flatnonzero(trace.events.device_work() & (trace.events.device == device))
-    return length(union(trace.events.start[rows], trace.events.end[rows]))
-
-
 def _choose(trace: Trace, device: int | None) -> int:
     """The device asked for, else the busiest, else ABSENT."""
-    at_work = devices_at_work(trace)
+    at_work = device_ids(trace)
     if device is None:
-        return max(at_work, key=lambda candidate: busy_ns(trace, candidate), default=ABSENT)
+        return at_work[0] if at_work else ABSENT
     known = sorted({*at_work, *(entry.id for entry in trace.devices)})
     if device not in known:
         there = f"its devices are {', '.join(map(str, known))}" if known else "it has no devices"

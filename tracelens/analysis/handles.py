@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.analysis.extent import device_ids
 from tracelens.analysis.results import Gaps
 from tracelens.analysis.timeline import build_timeline
 from tracelens.analysis.waits import blocking_waits
@@ -67,11 +68,6 @@ class Target:
         return f"{self.prefix}-{self.number}"
 
 
-def devices_at_work(trace: Trace) -> list[int]:
-    """Devices that ran anything, ascending."""
-    return np.unique(trace.events.device[trace.events.device_work()]).tolist()
-
-
 def number_gaps(by_device: Mapping[int, Gaps]) -> NumberedGaps:
     """Number the gaps of all devices in start order; of two that start at once, the lower device's first."""
     devices = sorted(by_device)
@@ -86,7 +82,7 @@ def number_gaps(by_device: Mapping[int, Gaps]) -> NumberedGaps:
 def all_gaps(trace: Trace, known: Mapping[int, Gaps] | None = None) -> NumberedGaps:
     """The numbered gaps of a trace; `known` are those of devices that have been looked at already."""
     known = known or {}
-    return number_gaps({d: known[d] if d in known else build_timeline(trace, d)[1] for d in devices_at_work(trace)})
+    return number_gaps({d: known[d] if d in known else build_timeline(trace, d)[1] for d in device_ids(trace)})
 
 
 def rows_behind(trace: Trace, prefix: str) -> Int64s:

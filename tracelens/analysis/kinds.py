@@ -45,6 +45,7 @@ class Origin(StrEnum):
 
 
 RULES: Final = (
+    (Kind.COPY, "multi_tensor_.*copy"),
     (
         Kind.COMMUNICATION,
         "nccl rccl oneccl all_?reduce all_?gather reduce_?scatter send_?recv cross_device_reduce quickreduce"

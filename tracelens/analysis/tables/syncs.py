@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,44 +13,33 @@ from tracelens.analysis.results import Steps, Timeline
 from tracelens.analysis.tables.columns import operator_names, table
 from tracelens.analysis.where import places
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
-from tracelens.model.intervals import covered, union
+from tracelens.model.intervals import covered, intersect, union
 from tracelens.model.names import names_of
 
 HOST_CLASSES: Final = ("sync", "dispatch", "launch")
 """Idle time that a host which runs ahead would hide."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SyncCosts:
-    """What each wait overlapped and cost, in ns; all of one length."""
-
-    busy: Int64s
-    """Of the wait, while the device was busy."""
-    low: Int64s
-    """The wait's share of sync.wait and sync.refill; these add up to the timeline's."""
-    high: Int64s
-    """An upper bound of what removing all waits up to this one saves until the next one begins."""
-
-
 def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> pd.DataFrame:
     """Blocking waits made in the counted steps, in start order; blocking copies are among them.
 
     By the call, not by tiles of time: where the device lags behind, the wait after the last step lies in a tile.
-
-    Columns: handle, call, ns, busy_overlap_ns, saving_low_ns and saving_high_ns (what removing it saves, see
-    `sync_costs`), operator, where, row."""
-    events, rows = trace.events, rows_behind(trace, SYNC)
-    costs = sync_costs(timeline, events.start[rows], events.end[rows])
-    shown = np.flatnonzero(steps.owner[rows] != ABSENT)
-    rows = rows[shown]
+    Columns: handle, call, ns, busy_overlap_ns, saving_low_ns (see `waited_ns`), saving_high_ns (see `ahead_ns`;
+    both count time in the window only), operator, where, row."""
+    events, waits = trace.events, rows_behind(trace, SYNC)
+    counted = steps.owner[waits] != ABSENT
+    rows = waits[counted]
+    tiles = steps.window.tiles
+    low = waited_ns(timeline, tiles, events.start[waits], events.end[waits])[counted]
+    high = ahead_ns(timeline, tiles, events.start[rows], events.end[rows])
     return table(
         {
             "handle": handles_of(trace, SYNC, rows),
             "call": names_of(trace, rows),
             "ns": events.duration[rows],
-            "busy_overlap_ns": costs.busy[shown],
-            "saving_low_ns": costs.low[shown],
-            "saving_high_ns": costs.high[shown],
+            "busy_overlap_ns": covered(_pieces(timeline, timeline.gap == ABSENT), events.start[rows], events.end[rows]),
+            "saving_low_ns": low,
+            "saving_high_ns": np.maximum(low, high),
             "operator": operator_names(trace, rows),
             "where": places(trace, rows),
             "row": rows,
@@ -59,35 +47,39 @@ def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> pd.DataFrame:
     )
 
 
-def sync_costs(timeline: Timeline, start: Int64s, end: Int64s) -> SyncCosts:
-    """Costs of waits [start, end), ns, in start order.
+def waited_ns(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    """Each wait's share of sync.wait and sync.refill in the tiles; together they are all of both.
 
-    The upper bound follows a host that no wait holds up: it gets ahead by the length of each wait, and what it
-    is ahead shortens later idle time of the host's making, as long as there is any."""
-    busy = timeline.gap == ABSENT
-    overlap = covered(_pieces(timeline, busy), start, end)
-    low = _waited(timeline, start, end) + _refilled(timeline, end)
+    start, end: (n) ns of all waits of the trace, in start order."""
+    waiting = intersect(_pieces(timeline, timeline.part == Part.SYNC_WAIT), tiles)
+    refill = intersect(_pieces(timeline, timeline.part == Part.SYNC_REFILL), tiles)
+    return _while_waiting(waiting, start, end) + _after_waiting(timeline, refill, end)
+
+
+def ahead_ns(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    """Upper bound of what the waits cost: idle time in the tiles that a host which never waits would have hidden.
+
+    start, end: (n) ns of the waits to remove, in start order. Without them the host gets ahead by the length of
+    each, and what it is ahead shortens later idle time of the host's own making; what is hidden before the next
+    wait counts for this one."""
     hosted = np.isin(timeline.part, [part for part in Part if part.class_name in HOST_CLASSES])
-    idle = covered(_pieces(timeline, hosted), start, np.append(start[1:], _last(timeline, start)))
-    ahead = np.cumsum(end - start - idle)
-    ahead = ahead - np.minimum(np.minimum.accumulate(ahead), 0)
-    before = np.append(0, ahead[:-1])[: len(ahead)]
-    return SyncCosts(overlap, low, np.maximum(end - start + before - ahead, low))
+    idle = covered(intersect(_pieces(timeline, hosted), tiles), start, np.append(start[1:], _last(timeline, start)))
+    balance = np.cumsum(end - start - idle)
+    ahead = balance - np.minimum(np.minimum.accumulate(balance), 0)
+    return end - start + np.append(0, ahead)[:-1] - ahead
 
 
-def _waited(timeline: Timeline, start: Int64s, end: Int64s) -> Int64s:
-    """sync.wait of each; what two waits share goes to the one begun first."""
-    reach = np.maximum.accumulate(np.append(0, end))[: len(end)]
-    waits = _pieces(timeline, timeline.part == Part.SYNC_WAIT)
-    return covered(waits, np.minimum(np.maximum(start, reach), end), end)
+def _while_waiting(waiting: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    """What of the interval set lies in each wait; what two waits share goes to the one begun first."""
+    reach = np.append(0, np.maximum.accumulate(end))[: len(end)]
+    return covered(waiting, np.minimum(np.maximum(start, reach), end), end)
 
 
-def _refilled(timeline: Timeline, end: Int64s) -> Int64s:
-    """sync.refill after each wait that ended in a gap, up to the end of the next such wait."""
+def _after_waiting(timeline: Timeline, refill: Int64s, end: Int64s) -> Int64s:
+    """What of the interval set follows each wait that ended in a gap, up to the end of the next such wait."""
     order = np.argsort(end, kind="stable")
     order = order[covered(_pieces(timeline, timeline.gap != ABSENT), end[order], end[order] + 1) > 0]
     ended = end[order]
-    refill = _pieces(timeline, timeline.part == Part.SYNC_REFILL)
     result = np.zeros(len(end), dtype=np.int64)
     result[order] = covered(refill, ended, np.append(ended[1:], _last(timeline, ended)))
     return result
