@@ -10,8 +10,9 @@ from textual.theme import Theme
 
 from tracelens.tui.inks import CLASS_INKS, Ink, glyph
 from tracelens.tui.paint import LABEL, MATCH, SELECTED
-from tracelens.tui.theme import DARK, DEFAULTS, LIGHT, PLAIN, THEMES, run_style, styles
+from tracelens.tui.theme import DARK, DEFAULTS, LIGHT, PLAIN, THEMES, looks, run_style
 
+ACCENTS = ("primary", "accent", "success", "warning", "error")
 TOGETHER = (
     tuple(CLASS_INKS.values()),
     (Ink.COMPUTE, Ink.COMMUNICATION, Ink.COPY),
@@ -54,8 +55,8 @@ def test_every_theme_has_every_ink(theme: Theme) -> None:
 
 
 def test_marks_show_without_colour() -> None:
-    inks = styles(DEFAULTS[True])
+    inks = looks({**DEFAULTS[True], **dict.fromkeys(ACCENTS, "#ffffff")})
     plain, label = run_style(Ink.COPY, inks), run_style(Ink.COPY + LABEL, inks)
     found, chosen = run_style(Ink.COPY + MATCH, inks), run_style(Ink.COPY + SELECTED, inks)
-    looks = {(style.reverse, style.bold, style.underline) for style in (plain, label, found, chosen)}
-    assert len(looks) == 4
+    distinct = {(style.reverse, style.bold, style.underline) for style in (plain, label, found, chosen)}
+    assert len(distinct) == 4

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
 
 from tracelens.tui.inks import Ink
 from tracelens.tui.paint import LABEL, MATCH, SELECTED, ink_of
+from tracelens.tui.rows import Look
 
 DARK: Final = {
     Ink.COMPUTE: "#12a97e",
@@ -116,12 +118,7 @@ DEFAULTS: Final = {True: dict(THEMES[0].variables), False: dict(THEMES[1].variab
 """Variables for themes that are not ours, by whether they are dark."""
 
 
-def styles(variables: Mapping[str, str]) -> dict[Ink, Style]:
-    """The style of each ink under the theme whose variables are given."""
-    return {ink: Style(color=Color.parse(variables[ink.variable]).rich_color) for ink in Ink}
-
-
-def run_style(code: int, inks: Mapping[Ink, Style]) -> Style:
+def run_style(code: int, inks: Mapping[Look | Ink, Style]) -> Style:
     """The style of one run of a painted line: names lie on their colour, what was found is underlined."""
     style = inks[ink_of(code)]
     if code & SELECTED:
@@ -129,3 +126,22 @@ def run_style(code: int, inks: Mapping[Ink, Style]) -> Style:
     if code & MATCH:
         return style + Style(bold=True, underline=True, reverse=bool(code & LABEL))
     return style + Style(reverse=True) if code & LABEL else style
+
+
+def looks(variables: Mapping[str, str]) -> dict[Look | Ink, Style]:
+    """The style of each look and ink under the theme whose variables are given."""
+    plain = Color.parse(variables["quiet"]).ansi is not None
+    accents = {Look.HEAD: "primary", Look.KEY: "accent", Look.GOOD: "success", Look.WARN: "warning", Look.BAD: "error"}
+    inks = {ink: ink.variable for ink in Ink}
+    return {
+        Look.PLAIN: Style(),
+        Look.STRONG: Style(bold=True),
+        Look.QUIET: Style(dim=True) if plain else Style(color=_color(variables["quiet"])),
+        Look.CURSOR: Style(reverse=True),
+        **{look: Style(color=_color(variables[name]), bold=True) for look, name in accents.items()},
+        **{ink: Style(color=_color(variables[name])) for ink, name in inks.items()},
+    }
+
+
+def _color(text: str) -> RichColor:
+    return Color.parse(text).rich_color

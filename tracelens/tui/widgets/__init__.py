@@ -1,0 +1,1 @@
+"""Widgets that draw lines of their own, and send only what has changed."""

@@ -1,0 +1,60 @@
+"""Lines of styled text that scroll, of which only the changed ones are drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tracelens.tui.rows import Row, crop
+from tracelens.tui.widgets.palette import follow_theme, styles_of
+
+
+class Lines(ScrollView, can_focus=False):
+    """Shows rows; scrolls when there are more than fit."""
+
+    DEFAULT_CSS = """
+    Lines { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
+
+    def __init__(self, rows: Sequence[Row] = (), *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._rows = list(rows)
+
+    def on_mount(self) -> None:
+        """Follow the theme."""
+        follow_theme(self, self.refresh)
+        self._measure()
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """What is shown."""
+        return self._rows
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Show other rows, and draw those that differ."""
+        old, self._rows = self._rows, list(rows)
+        self._measure()
+        top = self.scroll_offset.y
+        for y in range(self.size.height):
+            before, after = old[top + y : top + y + 1], self._rows[top + y : top + y + 1]
+            if before != after:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def _measure(self) -> None:
+        self.virtual_size = Size(self.size.width, len(self._rows))
+
+    def on_resize(self) -> None:
+        """Lines are as wide as the widget."""
+        self._measure()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        width, at = self.size.width, self.scroll_offset.y + y
+        line = crop(self._rows[at], width) if at < len(self._rows) else ()
+        styles, ground = styles_of(self), self.rich_style
+        segments = [Segment(piece.text, ground + styles[piece.look]) for piece in line]
+        return Strip(segments).adjust_cell_length(width, ground)

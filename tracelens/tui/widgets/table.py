@@ -1,0 +1,206 @@
+"""A table on the screen: a cursor on rows, of which a move draws two lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tracelens.model.events import ABSENT
+from tracelens.tui.actions import TABLE, bindings
+from tracelens.tui.rows import Look
+from tracelens.tui.table import Table
+from tracelens.tui.widgets.palette import follow_theme, styles_of
+
+
+class TableView(ScrollView, can_focus=True):
+    """Draws a table; its first line on the screen holds the names of the columns."""
+
+    DEFAULT_CSS = """
+    TableView { height: 1fr; overflow: hidden; scrollbar-size: 0 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
+
+    @dataclass
+    class Chosen(Message):
+        """Enter was pressed on a row, or a row was clicked again."""
+
+        row: int
+
+    @dataclass
+    class Expanded(Message):
+        """The single events behind a row are asked for."""
+
+        row: int
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another row."""
+
+        row: int
+
+    def __init__(self, table: Table, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.table = table
+        self.cursor = 0
+        self._fitted: tuple[Table, int, list[int]] | None = None
+
+    def on_mount(self) -> None:
+        """Follow the theme."""
+        follow_theme(self, self.refresh)
+
+    @property
+    def row(self) -> int:
+        """The row of the columns under the cursor; ABSENT in an empty table."""
+        return int(self.table.order[self.cursor]) if self.cursor < len(self.table) else ABSENT
+
+    def show(self, table: Table) -> None:
+        """Show another table, from its first row."""
+        self.table, self.cursor = table, 0
+        self.rearranged()
+
+    def rearranged(self) -> None:
+        """Draw all anew after the rows or their order have changed."""
+        self.cursor = min(self.cursor, max(len(self.table) - 1, 0))
+        self.virtual_size = Size(self.size.width, len(self.table) + 1)
+        self._reveal()
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Columns follow the width."""
+        self.rearranged()
+
+    @property
+    def _widths(self) -> list[int]:
+        """Cells of each column, chosen once for a table and a width."""
+        table, width = self.table, self.size.width
+        if self._fitted is None or self._fitted[:2] != (table, width):
+            self._fitted = (table, width, table.widths(width))
+        return self._fitted[2]
+
+    # -- moving ---------------------------------------------------------------------------------------------
+
+    @property
+    def _height(self) -> int:
+        """Rows on the screen, below the heading."""
+        return max(self.size.height - 1, 1)
+
+    def move_to(self, position: int) -> None:
+        """Put the cursor on a place of the order."""
+        old, self.cursor = self.cursor, min(max(position, 0), max(len(self.table) - 1, 0))
+        if old == self.cursor:
+            return
+        if not self._reveal():
+            for place in (old, self.cursor):
+                self.refresh(Region(0, place - self.scroll_offset.y + 1, self.size.width, 1))
+        self.post_message(self.Moved(self.row))
+
+    def _reveal(self) -> bool:
+        """Scroll by half a screen when the cursor has left it, so that few moves scroll; tells whether it did."""
+        top, height = self.scroll_offset.y, self._height
+        if top <= self.cursor < top + height:
+            return False
+        self.scroll_to(y=max(self.cursor - height // 2, 0), animate=False, immediate=True, force=True)
+        return True
+
+    def action_row_up(self) -> None:
+        """One row up."""
+        self.move_to(self.cursor - 1)
+
+    def action_row_down(self) -> None:
+        """One row down."""
+        self.move_to(self.cursor + 1)
+
+    def action_page_up(self) -> None:
+        """One screen up."""
+        self.move_to(self.cursor - self._height)
+
+    def action_page_down(self) -> None:
+        """One screen down."""
+        self.move_to(self.cursor + self._height)
+
+    def action_first_row(self) -> None:
+        """To the first row."""
+        self.move_to(0)
+
+    def action_last_row(self) -> None:
+        """To the last row."""
+        self.move_to(len(self.table) - 1)
+
+    # -- order and choice -----------------------------------------------------------------------------------
+
+    def action_sort_next(self) -> None:
+        """Sort by the column to the right."""
+        self._sort(self.table.sorted_by + 1)
+
+    def action_sort_previous(self) -> None:
+        """Sort by the column to the left."""
+        self._sort(self.table.sorted_by - 1)
+
+    def action_sort_reverse(self) -> None:
+        """Turn the order around."""
+        self.table.sort(max(self.table.sorted_by, 0), descending=not self.table.descending)
+        self.rearranged()
+
+    def _sort(self, column: int) -> None:
+        self.table.sort(column)
+        self.rearranged()
+
+    def action_jump(self) -> None:
+        """Tell that this row is chosen."""
+        if self.row != ABSENT:
+            self.post_message(self.Chosen(self.row))
+
+    def action_events(self) -> None:
+        """Tell that the events behind this row are asked for."""
+        if self.row != ABSENT:
+            self.post_message(self.Expanded(self.row))
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose a column to sort by, move to a row, or choose the row that the cursor is on."""
+        if event.y == 0:
+            self._sort_at(event.x)
+            return
+        place = self.scroll_offset.y + event.y - 1
+        if place == self.cursor:
+            self.action_jump()
+        elif place < len(self.table):
+            self.move_to(place)
+
+    def _sort_at(self, x: int) -> None:
+        right = 0
+        for column, width in enumerate(self._widths):
+            right += width + (width > 0)
+            if x < right:
+                reverse = column == self.table.sorted_by
+                self.table.sort(column, descending=not self.table.descending if reverse else None)
+                self.rearranged()
+                return
+
+    # -- drawing --------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """The names of the columns, or one row."""
+        width, ground, styles = self.size.width, self.rich_style, styles_of(self)
+        if y == 0:
+            text, style = self.table.heading(self._widths), styles[Look.HEAD]
+        else:
+            text, style = self._row_text(self.scroll_offset.y + y - 1)
+        style = ground + style
+        return Strip([Segment(text, style)]).adjust_cell_length(width, style)
+
+    def _row_text(self, place: int) -> tuple[str, Style]:
+        styles = styles_of(self)
+        if place >= len(self.table):
+            nothing = " nothing to show" if place == 0 else ""
+            return nothing, styles[Look.QUIET]
+        row = int(self.table.order[place])
+        return self.table.line(row, self._widths), styles[Look.CURSOR if place == self.cursor else Look.PLAIN]
