@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -43,6 +43,13 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.phase)
+
+    def head(self, count: int) -> Batch:
+        """The first `count` events."""
+        dense = {column.name: getattr(self, column.name)[:count] for column in fields(self) if column.name != "sparse"}
+        before = {name: int(np.searchsorted(rows, count)) for name, (rows, _) in self.sparse.items()}
+        sparse = {name: (rows[: before[name]], values[: before[name]]) for name, (rows, values) in self.sparse.items()}
+        return Batch(**dense, sparse=sparse)
 
 
 def empty_batch(offset: Int64s, length: Int64s) -> Batch:
@@ -89,8 +96,8 @@ def _fill_row(batch: Batch, row: int, record: Record, tables: Tables) -> None:
     batch.duration[row] = 0 if record.duration is None else _time(record.duration, offset, tables)
     for column in DENSE:
         value = record.values.get(column)
-        if isinstance(value, int):
-            getattr(batch, column)[row] = _id(column, value, offset, tables)
+        absent = NO_STREAM if column == STREAM else ABSENT
+        getattr(batch, column)[row] = _id(column, value, offset, tables) if isinstance(value, int) else absent
 
 
 def _time(value: int, offset: int, tables: Tables) -> int:

@@ -13,6 +13,7 @@ import orjson
 from tracelens.loading.fields import ARGUMENTS, Kind
 from tracelens.loading.mend import mend
 from tracelens.loading.numbers import FLOAT_HOLDS_NS, integer, nanoseconds, real
+from tracelens.loading.repairs import RepairLog
 from tracelens.model import arguments
 
 UNKNOWN_PHASE: Final = ord("?")
@@ -112,3 +113,16 @@ def json_text(value: Any) -> str:
 
 
 _READ: Final = {Kind.INTEGER: integer, Kind.FLOAT: real, Kind.TEXT: json_text}
+
+
+def decode_one(text: bytes, offset: int, repairs: RepairLog) -> Record | None:
+    """One event, mended and counted if need be; None if it cannot be read."""
+    event = parse(text)
+    if event is not None:
+        return record(event)
+    mended = parse_mended(text)
+    if mended is None:
+        return None
+    for kind in mended[1]:
+        repairs.add(kind, text[:200], offset)
+    return record(mended[0])

@@ -23,14 +23,15 @@ _BACKSLASH: Final = ord("\\")
 _GAP: Final = re.compile(rb"\s*,?\s*")
 
 
-def _table(chars: bytes) -> Bools:
+def chars_in(chars: bytes) -> Bools:
+    """Table that says of each byte whether it is one of these."""
     table = np.zeros(256, dtype=np.bool_)
     table[list(chars)] = True
     return table
 
 
-_BEFORE_STRING: Final = _table(b"{[,: \t\r\n")
-_AFTER_STRING: Final = _table(b"}],: \t\r\n")
+_BEFORE_STRING: Final = chars_in(b"{[,: \t\r\n")
+_AFTER_STRING: Final = chars_in(b"}],: \t\r\n")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -19,7 +19,8 @@ from tracelens.loading.careful import UNKNOWN_PHASE, parse, parse_mended
 from tracelens.loading.document import Document
 from tracelens.loading.hardware import devices_of, vendor_of
 from tracelens.loading.links import link
-from tracelens.loading.reader import EventReader, decode_carefully
+from tracelens.loading.reader import EventReader
+from tracelens.loading.scan import Scanner
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
 from tracelens.model.events import Source, Trace
@@ -53,7 +54,7 @@ def _load(source: sources.Source, beat: _Beat) -> Trace:
 
     if source.misnamed:
         tables.repairs.add("name does not match the content", source.compression or "not compressed", 0)
-    reader = EventReader(window, tables, decode_carefully, emit)
+    reader = EventReader(window, tables, Scanner(tables), emit)
     document = Document(source.path, window, tables.repairs, reader.read)
     document.read()
     size = Source(source.path, source.done, window.offset + len(window.data), source.compression)

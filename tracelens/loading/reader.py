@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
 from tracelens.loading.batch import Batch, empty_batch, fill
-from tracelens.loading.careful import Record, parse, parse_mended, record
+from tracelens.loading.careful import decode_one
 from tracelens.loading.framing import Frame, frame_events
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
@@ -20,8 +20,17 @@ SMALL_SLAB: Final = 1 << 14
 LONGEST_EVENT: Final = 1 << 26
 """Bytes after which an event that does not end is given up."""
 
-Decoder = Callable[[bytes, Frame, int, Tables], tuple[Batch, int]]
-"""Text, its frame, byte offset of the text, tables -> batch of the leading sound events, and how many."""
+
+class Decoder(Protocol):
+    """Turns framed events into columns."""
+
+    def decode(self, data: bytes, frame: Frame, offset: int) -> tuple[Batch, int]:
+        """Batch of the frame's leading events up to the first that cannot be read, and how many these are.
+
+        `offset` is the byte offset of `data` in the file.
+        """
+        ...
+
 
 _EVENT_KEYS: Final = rb"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"
 _NEXT_EVENT: Final = re.compile(rb'\}\s*,?\s*(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:)')
@@ -33,10 +42,10 @@ _BETWEEN: Final = re.compile(rb"[\s,]*")
 class EventReader:
     """Reads the elements of one array of events from a window of text."""
 
-    def __init__(self, window: TextWindow, tables: Tables, decode: Decoder, emit: Callable[[Batch], None]) -> None:
+    def __init__(self, window: TextWindow, tables: Tables, decoder: Decoder, emit: Callable[[Batch], None]) -> None:
         self._window = window
         self._tables = tables
-        self._decode = decode
+        self._decoder = decoder
         self._emit = emit
         self._slab = SLAB
 
@@ -67,12 +76,12 @@ class EventReader:
     def _frame(self) -> Frame:
         if len(self._window.data) < self._slab:
             self._window.more()
-        whole = len(self._window.data) <= self._slab
+        whole = len(self._window.data) < 2 * self._slab
         return frame_events(self._window.data if whole else self._window.data[: self._slab])
 
     def _take(self, frame: Frame) -> None:
         """Decode the framed events up to the first one that is beyond mending in its frame."""
-        batch, count = self._decode(self._window.data, frame, self._window.offset, self._tables)
+        batch, count = self._decoder.decode(self._window.data, frame, self._window.offset)
         if count:
             self._emit(batch)
             self._window.drop(int(frame.ends[count - 1]) + 1)
@@ -116,7 +125,7 @@ class EventReader:
         self._slab = SMALL_SLAB
 
     def _mend(self, text: bytes, offset: int) -> None:
-        found = decode_one(text, offset, self._tables)
+        found = decode_one(text, offset, self._tables.repairs)
         if found is None:
             self._tables.repairs.add("unreadable event skipped", text[:200], offset)
             return
@@ -129,31 +138,3 @@ def _boundary(data: bytes) -> int:
     """Position behind the damaged event at the head of the text, 0 if its end is not in sight."""
     found = [match.end() for match in (_NEXT_EVENT.search(data), _ARRAY_END.search(data)) if match]
     return min(found, default=0)
-
-
-def decode_one(text: bytes, offset: int, tables: Tables) -> Record | None:
-    """One event, mended and counted if need be; None if it cannot be read."""
-    event = parse(text)
-    if event is not None:
-        return record(event)
-    mended = parse_mended(text)
-    if mended is None:
-        return None
-    for kind in mended[1]:
-        tables.repairs.add(kind, text[:200], offset)
-    return record(mended[0])
-
-
-def decode_carefully(data: bytes, frame: Frame, offset: int, tables: Tables) -> tuple[Batch, int]:
-    """Decode a frame one event at a time: the reference for the vectorised decoder."""
-    records: list[Record] = []
-    for start, end in zip(frame.starts.tolist(), frame.ends.tolist(), strict=True):
-        found = decode_one(data[start : end + 1], offset + start, tables)
-        if found is None:
-            break
-        records.append(found)
-    count = len(records)
-    starts, ends = frame.starts[:count], frame.ends[:count]
-    batch = empty_batch(starts + offset, ends - starts + 1)
-    fill(batch, range(count), records, tables)
-    return batch, count

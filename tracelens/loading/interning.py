@@ -1,0 +1,63 @@
+"""Hashes to small numbers: an open-addressed table that is asked for whole arrays at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from tracelens.loading.words import Words
+from tracelens.model.events import Int32s, Int64s
+
+_FREE: Final = -(2**31)
+_SMALLEST: Final = 10
+"""Bits of the first table's size."""
+
+
+class HashTable:
+    """Numbers of 64-bit hashes; a new hash gets its number from a function that is asked once for it."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._clear(_SMALLEST)
+
+    def ids(self, hashes: Words, number: Callable[[int], int]) -> Int32s:
+        """Number of each hash; `number(i)` gives that of hashes[i] when it is new, in order of appearance."""
+        ids = self._ids[self._slots(hashes)]
+        new = np.flatnonzero(ids == _FREE)
+        if len(new):
+            _, first = np.unique(hashes[new], return_index=True)
+            new = new[np.sort(first)]
+            self._insert(hashes[new], np.array([number(index) for index in new.tolist()], dtype=np.int32))
+            ids = self._ids[self._slots(hashes)]
+        return ids
+
+    def _slots(self, hashes: Words) -> Int64s:
+        """Slot of each hash: the one that holds it, or the free one where it would go."""
+        slots = (hashes >> np.uint64(64 - self._bits)).view(np.int64)
+        lost = np.flatnonzero(self._hashes[slots] != hashes)
+        lost = lost[self._ids[slots[lost]] != _FREE]
+        while len(lost):
+            slots[lost] = (slots[lost] + 1) & (len(self._ids) - 1)
+            at = slots[lost]
+            lost = lost[(self._hashes[at] != hashes[lost]) & (self._ids[at] != _FREE)]
+        return slots
+
+    def _insert(self, hashes: Words, ids: Int32s) -> None:
+        """Add distinct hashes that the table does not hold."""
+        self._count += len(hashes)
+        if 2 * self._count > len(self._ids):
+            held = self._ids != _FREE
+            hashes = np.concatenate((self._hashes[held], hashes))
+            ids = np.concatenate((self._ids[held], ids))
+            self._clear((2 * self._count).bit_length() + 1)
+        while len(hashes):
+            slots, first = np.unique(self._slots(hashes), return_index=True)
+            self._hashes[slots], self._ids[slots] = hashes[first], ids[first]
+            hashes, ids = np.delete(hashes, first), np.delete(ids, first)
+
+    def _clear(self, bits: int) -> None:
+        self._bits = bits
+        self._hashes = np.zeros(1 << bits, dtype=np.uint64)
+        self._ids = np.full(1 << bits, _FREE, dtype=np.int32)

@@ -1,0 +1,75 @@
+"""One slab under the vectorised decoder: its text, its members and the events set aside as odd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from tracelens.loading.careful import json_text
+from tracelens.loading.framing import QUOTE, Frame
+from tracelens.loading.keys import LAST_CODE
+from tracelens.loading.members import Members, members_of
+from tracelens.loading.words import PADDING, Words, words_of
+from tracelens.model.events import Bools, Bytes, Int64s
+
+
+@dataclass(eq=False, slots=True)
+class Slab:
+    """Framed events and their wanted members."""
+
+    data: bytes
+    frame: Frame
+    text: Bytes
+    """The frame's bytes, padded."""
+    words: Words
+    members: Members
+    odd: Bools
+    """Per event: to be decoded alone. Steps add to it."""
+    _grouped: Int64s
+    _bounds: Int64s
+
+    @classmethod
+    def of(cls, data: bytes, frame: Frame) -> Slab:
+        """Find the members of a frame's events."""
+        whole = data[: frame.stop]
+        text = np.frombuffer(whole + bytes(PADDING), dtype=np.uint8)
+        words = words_of(text)
+        members = members_of(text, words, frame)
+        odd = np.zeros(len(frame), dtype=np.bool_)
+        odd[members.odd] = True
+        odd[_not_utf8(whole, frame)] = True
+        grouped = np.argsort(members.code, kind="stable")
+        bounds = np.concatenate(([0], np.cumsum(np.bincount(members.code, minlength=LAST_CODE + 1))))
+        return cls(whole, frame, text, words, members, odd, grouped, bounds)
+
+    def having(self, code: int) -> Int64s:
+        """Indices of the members with this key, in file order."""
+        return self._grouped[self._bounds[code] : self._bounds[code + 1]]
+
+    def json_text(self, member: int) -> str:
+        """Text of a member's value: a string as it is, anything else as compact JSON."""
+        begin, end = int(self.members.value[member]), int(self.members.end[member])
+        value = self.data[begin : end + (self.members.first[member] == QUOTE)]
+        return json_text(orjson.loads(value.rstrip(b", \t\r\n")))
+
+    def set_aside(self, members: npt.NDArray[np.integer] | Bools) -> None:
+        """Mark the events of these members as odd."""
+        self.odd[self.members.row[members]] = True
+
+
+def _not_utf8(data: bytes, frame: Frame) -> Int64s:
+    """Events that hold bytes which are not UTF-8."""
+    at = 0
+    found: list[int] = []
+    while not data.isascii() and at < len(data):
+        try:
+            str(memoryview(data)[at:], "utf-8")
+            break
+        except UnicodeDecodeError as error:
+            event = int(np.searchsorted(frame.ends, at + error.start))
+            found.append(event)
+            at = int(frame.ends[event]) + 1 if event < len(frame) else len(data)
+    return np.array([event for event in found if event < len(frame)], dtype=np.int64)
