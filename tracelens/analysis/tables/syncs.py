@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -20,26 +21,36 @@ HOST_CLASSES: Final = ("sync", "dispatch", "launch")
 """Idle time that a host which runs ahead would hide."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SyncCosts:
+    """What waits cost, in ns; one entry for each."""
+
+    busy: Int64s
+    """Of the wait, while the device was busy."""
+    low: Int64s
+    """Its share of sync.wait and sync.refill in the window; together they are all of both."""
+    high: Int64s
+    """An upper bound: idle time in the window that a host which makes none of these waits would have hidden."""
+
+
 def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> pd.DataFrame:
     """Blocking waits made in the counted steps, in start order; blocking copies are among them.
 
     By the call, not by tiles of time: where the device lags behind, the wait after the last step lies in a tile.
-    Columns: handle, call, ns, busy_overlap_ns, saving_low_ns (see `waited_ns`), saving_high_ns (see `ahead_ns`;
-    both count time in the window only), operator, where, row."""
+    Columns: handle, call, ns, busy_overlap_ns, saving_low_ns and saving_high_ns (see SyncCosts), operator, where,
+    row."""
     events, waits = trace.events, rows_behind(trace, SYNC)
     counted = steps.owner[waits] != ABSENT
     rows = waits[counted]
-    tiles = steps.window.tiles
-    low = waited_ns(timeline, tiles, events.start[waits], events.end[waits])[counted]
-    high = ahead_ns(timeline, tiles, events.start[rows], events.end[rows])
+    costs = sync_costs(timeline, steps.window.tiles, events.start[waits], events.end[waits], counted)
     return table(
         {
             "handle": handles_of(trace, SYNC, rows),
             "call": names_of(trace, rows),
             "ns": events.duration[rows],
-            "busy_overlap_ns": covered(_pieces(timeline, timeline.gap == ABSENT), events.start[rows], events.end[rows]),
-            "saving_low_ns": low,
-            "saving_high_ns": np.maximum(low, high),
+            "busy_overlap_ns": costs.busy,
+            "saving_low_ns": costs.low,
+            "saving_high_ns": costs.high,
             "operator": operator_names(trace, rows),
             "where": places(trace, rows),
             "row": rows,
@@ -47,21 +58,23 @@ def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> pd.DataFrame:
     )
 
 
-def waited_ns(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s) -> Int64s:
-    """Each wait's share of sync.wait and sync.refill in the tiles; together they are all of both.
+def sync_costs(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s, counted: Bools) -> SyncCosts:
+    """Costs of the counted ones among all waits of a trace, in a window.
 
-    start, end: (n) ns of all waits of the trace, in start order."""
+    start, end: (n) ns of all waits, in start order. counted: (n) mask of those to remove and to tell of."""
     waiting = intersect(_pieces(timeline, timeline.part == Part.SYNC_WAIT), tiles)
     refill = intersect(_pieces(timeline, timeline.part == Part.SYNC_REFILL), tiles)
-    return _while_waiting(waiting, start, end) + _after_waiting(timeline, refill, end)
+    low = (_while_waiting(waiting, start, end) + _after_waiting(timeline, refill, end))[counted]
+    begun, ended = start[counted], end[counted]
+    busy = covered(_pieces(timeline, timeline.gap == ABSENT), begun, ended)
+    return SyncCosts(busy, low, np.maximum(low, _hidden(timeline, tiles, begun, ended)))
 
 
-def ahead_ns(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s) -> Int64s:
-    """Upper bound of what the waits cost: idle time in the tiles that a host which never waits would have hidden.
+def _hidden(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    """Idle time that each wait kept the host from hiding.
 
-    start, end: (n) ns of the waits to remove, in start order. Without them the host gets ahead by the length of
-    each, and what it is ahead shortens later idle time of the host's own making; what is hidden before the next
-    wait counts for this one."""
+    Without the waits the host gets ahead by the length of each, and what it is ahead shortens later idle time of
+    its own making; what is hidden before the next wait counts for this one."""
     hosted = np.isin(timeline.part, [part for part in Part if part.class_name in HOST_CLASSES])
     idle = covered(intersect(_pieces(timeline, hosted), tiles), start, np.append(start[1:], _last(timeline, start)))
     balance = np.cumsum(end - start - idle)

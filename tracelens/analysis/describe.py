@@ -1,0 +1,184 @@
+"""All that is known of one gap or event, by its handle."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from tracelens.analysis import handles
+from tracelens.analysis.extent import device_ids
+from tracelens.analysis.handles import Target, handles_of
+from tracelens.analysis.kinds import kinds, origins
+from tracelens.analysis.parts import Part
+from tracelens.analysis.results import Timeline
+from tracelens.analysis.tables.launches import launched
+from tracelens.analysis.tables.operators import self_ns
+from tracelens.analysis.tables.syncs import sync_costs
+from tracelens.analysis.timeline import build_timeline
+from tracelens.analysis.where import places
+from tracelens.errors import UnreadableError
+from tracelens.loading.load import event_args
+from tracelens.model.events import ABSENT, NO_STREAM, Category, Int64s, Trace
+from tracelens.model.names import names_of
+
+SHOWN: Final = 20
+"""Device events or calls that are listed by name; more are only counted."""
+
+
+def describe(trace: Trace, handle: str) -> dict[str, Any]:
+    """Everything known of what a handle names, as plain values that JSON can hold.
+
+    Keys that end in _ns hold int ns, starts after Trace.base_ns; the rest are words, counts, lists or mappings of
+    such. What the trace does not say is None or left out. Raises UsageError for an unknown handle."""
+    target = handles.resolve(trace, handle)
+    if target.prefix == handles.GAP:
+        return _gap(trace, target)
+    more = {
+        handles.DEVICE_EVENT: _device_event,
+        handles.LAUNCH: _launch,
+        handles.SYNC: _sync,
+        handles.OPERATOR: _operator,
+    }[target.prefix]
+    return _event(trace, target) | more(trace, target.row) | {"arguments": _arguments(trace, target.row)}
+
+
+def _event(trace: Trace, target: Target) -> dict[str, Any]:
+    row, events, lanes = target.row, trace.events, trace.lanes
+    lane = int(events.lane[row])
+    thread = f"{lanes.tid[lane]} {lanes.thread[lane]}".strip()
+    on_device = bool(events.device_work()[row])
+    place = {"device": int(events.device[row]), "stream": _stream(trace, row)} if on_device else {"thread": thread}
+    return {
+        "handle": target.handle,
+        "kind": handles.NOUNS[target.prefix],
+        "name": trace.names[int(events.name[row])],
+        **_times(trace, row),
+        **place,
+        "where": _where(trace, row),
+        "called_by": _callers(trace, row),
+    }
+
+
+def _times(trace: Trace, row: int) -> dict[str, int]:
+    return {"start_ns": int(trace.events.start[row]), "ns": int(trace.events.duration[row])}
+
+
+def _stream(trace: Trace, row: int) -> int | None:
+    stream = int(trace.events.stream[row])
+    return None if stream == NO_STREAM else stream
+
+
+def _where(trace: Trace, row: int) -> str | None:
+    return places(trace, np.array([row]))[0]
+
+
+def _callers(trace: Trace, row: int) -> list[str]:
+    """What encloses the event on the host, innermost first, Python frames included."""
+    launch = int(trace.links.launch[row])
+    above = [int(trace.links.parent[launch if launch != ABSENT else row])]
+    while above[-1] != ABSENT:
+        above.append(int(trace.links.parent[above[-1]]))
+    return _mentions(trace, np.array(above[:-1], dtype=np.int64))
+
+
+def _mention(trace: Trace, row: int) -> str | None:
+    return _mentions(trace, np.array([row]))[0] if row != ABSENT else None
+
+
+def _mentions(trace: Trace, rows: Int64s) -> list[str]:
+    """Handle, where there is one, and name of each event."""
+    known = np.full(len(rows), None, dtype=object)
+    for prefix in (handles.DEVICE_EVENT, handles.OPERATOR, handles.LAUNCH, handles.SYNC):
+        bare = np.flatnonzero(np.equal(known, None))
+        known[bare] = handles_of(trace, prefix, rows[bare])
+    return [" ".join(filter(None, pair)) for pair in zip(known, names_of(trace, rows), strict=True)]
+
+
+def _listed(trace: Trace, rows: Int64s) -> list[str]:
+    """The first events; a last entry counts those left out."""
+    left_out = len(rows) - SHOWN
+    return _mentions(trace, rows[:SHOWN]) + ([f"and {left_out:,} more"] if left_out > 0 else [])
+
+
+def _device_event(trace: Trace, row: int) -> dict[str, Any]:
+    rows = np.array([row])
+    launch = int(trace.links.launch[row])
+    found: dict[str, Any] = {"kernel_kind": kinds(trace, rows)[0], "origin": origins(trace, rows)[0]}
+    if launch == ABSENT:
+        return found | {"launch": "no launch record"}
+    waited = int(trace.events.start[row] - trace.events.end[launch])
+    called = {"call": _mention(trace, launch), **_times(trace, launch)}
+    shared = int((trace.links.launch == launch).sum())
+    return found | {"launch": called | {"queued_ns": max(waited, 0), "device_events": shared}}
+
+
+def _launch(trace: Trace, row: int) -> dict[str, Any]:
+    work = np.flatnonzero(trace.links.launch == row)
+    work = work[np.argsort(trace.events.start[work], kind="stable")]
+    _, first = launched(trace)
+    latency = max(int(first[row] - trace.events.end[row]), 0) if len(work) else None
+    return {"latency_ns": latency, "device_events": len(work), "launched": _listed(trace, work)}
+
+
+def _sync(trace: Trace, row: int) -> dict[str, Any]:
+    """Overlap and cost on the busiest device, over the whole trace."""
+    device = next(iter(device_ids(trace)), ABSENT)
+    timeline, _ = build_timeline(trace, device)
+    rows = handles.rows_behind(trace, handles.SYNC)
+    whole = np.array([[0, timeline.end.max(initial=0)]], dtype=np.int64)
+    costs = sync_costs(timeline, whole, trace.events.start[rows], trace.events.end[rows], rows == row)
+    saving = {"low_ns": int(costs.low[0]), "high_ns": int(costs.high[0])}
+    return {"busy_overlap_ns": int(costs.busy[0]), "saving_if_removed": saving}
+
+
+def _operator(trace: Trace, row: int) -> dict[str, Any]:
+    events, own = trace.events, trace.links.operator == row
+    work = np.flatnonzero(own & events.device_work())
+    calls = np.flatnonzero(own & (events.category == Category.RUNTIME))
+    return {
+        "self_ns": int(self_ns(trace)[row]),
+        "device_ns": int(events.duration[work].sum()),
+        "calls": _listed(trace, calls),
+        "launched": _listed(trace, work[np.argsort(events.start[work], kind="stable")]),
+    }
+
+
+def _gap(trace: Trace, target: Target) -> dict[str, Any]:
+    timeline, gaps = build_timeline(trace, target.device)
+    gap, after = target.gap, target.row
+    operator, before = int(gaps.operator[gap]), int(gaps.before[gap])
+    launch = int(trace.links.launch[after]) if after != ABSENT else ABSENT
+    return {
+        "handle": target.handle,
+        "kind": handles.NOUNS[handles.GAP],
+        "device": target.device,
+        "start_ns": int(gaps.start[gap]),
+        "ns": int(gaps.end[gap] - gaps.start[gap]),
+        "cause": _part(Part(gaps.part[gap])),
+        "pieces": _pieces(timeline, gap),
+        "before": _mention(trace, before),
+        "after": _mention(trace, after),
+        "launch": _mention(trace, launch),
+        "operator": _mention(trace, operator),
+        "where": _where(trace, operator if operator != ABSENT else after),
+    }
+
+
+def _pieces(timeline: Timeline, gap: int) -> dict[str, int]:
+    """ns of the gap in each part that has any, largest first."""
+    at = np.flatnonzero(timeline.gap == gap)
+    ns = np.bincount(timeline.part[at], weights=timeline.end[at] - timeline.start[at], minlength=len(Part))
+    return {f"{_part(Part(part))}_ns": int(ns[part]) for part in np.argsort(-ns, kind="stable") if ns[part]}
+
+
+def _part(part: Part) -> str:
+    return f"{part.class_name}.{part.part_name}"
+
+
+def _arguments(trace: Trace, row: int) -> dict[str, Any] | str:
+    """The event's arguments as the file has them, or why they cannot be read again."""
+    try:
+        return event_args(trace, row)
+    except UnreadableError as error:
+        return str(error)
