@@ -1,0 +1,158 @@
+"""Runs the forms in turn: eager first, which finds what repeats; then the others, compared with it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from capture.job import LEAST_STEPS, Job, Plan, Target
+from capture.launcher import Outcome, run_form
+from capture.manifest import RunDirectory
+from capture.progress import Line
+from capture.records import VARIANTS, FormRecord, blocked
+from capture.stamping import publish_trace
+from capture.tape import Tape
+
+GRAPH_FORMS = ("replay", "both")
+NAME_IT = "name what repeats with --function NAME (a function of the script) or --module NAME"
+
+
+class Interrupted(Exception):
+    """Ctrl-C; what was finished stays."""
+
+
+@dataclass
+class Campaign:
+    """One run directory in the making."""
+
+    job: Job
+    forms: tuple[str, ...]
+    directory: RunDirectory
+    timeout: float
+    tape: Tape
+    eager: dict[str, Any] | None = None
+
+    def run(self) -> int:
+        """Run every form asked for; returns the exit code of the eager script."""
+        outcome, record = self._measure(self.job.with_(form="eager", variant=None), passthrough=True)
+        self.directory.add("eager", record)
+        self.eager = outcome.result
+        if outcome.result is None or not self._worth_going_on(outcome, record):
+            return outcome.exit_code or _no_result(record)
+        self._adopt(outcome.result)
+        for form in self.forms:
+            if form != "eager":
+                self._run_form(form)
+        return 0
+
+    def _worth_going_on(self, outcome: Outcome, record: FormRecord) -> bool:
+        """Whether the other forms have something to run: the script itself works and repeats something."""
+        cannot = [blocker["id"] for blocker in record.blockers]
+        return outcome.cut is not None or not record.error or cannot == ["memory"]
+
+    def _adopt(self, result: dict[str, Any]) -> None:
+        """Give the other forms what eager found: the target and the phases."""
+        target, plan = Target(**result["target"]), Plan(**result["plan"])
+        self.job = self.job.with_(target=target, plan=plan)
+        self.directory.describe(environment=result["environment"], target=result["described"])
+
+    def _run_form(self, form: str) -> None:
+        if form in GRAPH_FORMS and self.eager is not None and not self.eager["cuda_used"]:
+            self._say(form, self._needs_cuda())
+            return
+        records: list[FormRecord] = []
+        for variant in VARIANTS.get(form, (None,)):
+            job = self.job.with_(form=form, variant=variant)
+            records.append(self._measure(job)[1])
+            self.directory.add(form, fastest(records), records if len(VARIANTS.get(form, ())) > 1 else None)
+
+    def _needs_cuda(self) -> FormRecord:
+        versions = (self.eager or {}).get("environment", {})
+        have = versions.get("gpu") or f"torch {versions.get('torch')} has none here"
+        used = f"the script leaves {have} unused" if versions.get("gpu") else have
+        return blocked("no_cuda", f"needs a CUDA device: {used}")
+
+    def _say(self, form: str, record: FormRecord) -> None:
+        Line(form).finish(summary(record))
+        self.directory.add(form, record)
+
+    def _measure(self, job: Job, passthrough: bool = False) -> tuple[Outcome, FormRecord]:
+        """Run one form, and once more with smaller phases if the script made too few steps."""
+        outcome, record = self._once(job, passthrough)
+        steps = outcome.result["steps_seen"] if outcome.result else 0
+        ended_early = outcome.result is not None and not outcome.finished and outcome.cut is None and not record.error
+        if ended_early and steps >= LEAST_STEPS and outcome.result is not None:
+            print(f"{job.name}: only {steps} whole steps; again with smaller phases", file=sys.stderr)
+            smaller = job.with_(plan=job.plan.shrunk(steps), target=Target(**outcome.result["target"]))
+            outcome, record = self._once(smaller, passthrough)
+        if not record.error and not outcome.finished:
+            record.error = _why_nothing(outcome)
+        Line(job.name).finish(summary(record))
+        return outcome, record
+
+    def _once(self, job: Job, passthrough: bool) -> tuple[Outcome, FormRecord]:
+        log = None if passthrough else self.directory.log(job.name)
+        job = job.with_(work=self.directory.work / job.name)
+        outcome = run_form(job, self.tape, log, self.timeout, Line(job.name))
+        record = FormRecord.from_json(outcome.result["record"]) if outcome.result else FormRecord(variant=job.variant)
+        record.log = log.name if log else None
+        record.error = record.error or _cut(outcome)
+        publish_trace(job, record, self.directory.trace(job.name))
+        if outcome.cut == "interrupted":
+            self.directory.add(job.form, record)
+            raise Interrupted
+        return outcome, record
+
+
+def fastest(records: list[FormRecord]) -> FormRecord:
+    """Return the variant to report: the fastest that ran with the right answer, else the fastest, else the first."""
+    ran = [record for record in records if record.step_ms is not None]
+    right = [record for record in ran if record.outputs != "differ"]
+    return min(right or ran or records[:1], key=lambda record: record.step_ms or 0.0)
+
+
+def summary(record: FormRecord) -> str:
+    """Return a form's outcome in one line."""
+    if record.step_ms is None:
+        return record.error or "nothing measured"
+    text = f"{record.step_ms:.3f} ms a step ({record.low:.3f} to {record.high:.3f}), outputs {record.outputs}"
+    return f"{text}; {record.error}" if record.error else text
+
+
+def _cut(outcome: Outcome) -> str | None:
+    """Return what ended a form before its time, None if nothing did."""
+    if outcome.cut is not None:
+        return outcome.cut
+    if outcome.finished:
+        return None
+    if outcome.exit_code < 0:
+        return f"killed by signal {-outcome.exit_code}"
+    ended = outcome.result["ended"] if outcome.result else None
+    if ended in {None, "exit"} and outcome.exit_code:
+        return f"the script exited with code {outcome.exit_code}"
+    return None
+
+
+def _why_nothing(outcome: Outcome) -> str:
+    """Return why a script that ended by itself could not be measured."""
+    result = outcome.result or {}
+    if result.get("described", {}).get("kind") is None:
+        calls = result.get("calls_seen", 0)
+        return f"nothing repeats: no module was called often enough (at most {calls} times); {NAME_IT}"
+    steps = result.get("steps_seen", 0)
+    return f"too few steps: {steps} whole ones, at least {LEAST_STEPS} are needed; let the script repeat more often"
+
+
+def _no_result(record: FormRecord) -> int:
+    return 2 if record.error else 0
+
+
+def first_job(script: str, arguments: tuple[str, ...], directory: Path, run: str, **options: Any) -> Job:
+    """Return the orders that the forms' own derive from."""
+    work = directory / ".work"
+    return replace(
+        Job("eager", None, script, False, arguments, work, work / "eager_outputs.pt", run),
+        **options,
+    )

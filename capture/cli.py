@@ -1,0 +1,145 @@
+"""`tracelens capture [options] script.py [arguments]`: options, and the run from start to end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+from capture.campaign import Campaign, Interrupted, first_job
+from capture.job import Job, Plan, Target
+from capture.manifest import RunDirectory, RunDirectoryError
+from capture.records import FORMS
+from capture.script import Script, ScriptError, functions
+from capture.tape import Tape
+
+Group = argparse._ArgumentGroup  # pyright: ignore[reportPrivateUsage]
+USAGE, INTERRUPTED = 2, 130
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; returns the exit code: the script's own where it fails, 2 on usage, 130 on Ctrl-C."""
+    options = parser().parse_args(argv)
+    try:
+        return _run(options, argv)
+    except (ScriptError, RunDirectoryError) as error:
+        print(f"tracelens capture: {error}", file=sys.stderr)
+        return USAGE
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's options."""
+    parser = argparse.ArgumentParser(
+        prog="tracelens capture",
+        description="Run a script unchanged as eager, compile, replay and both; leave one run directory.",
+        epilog="The script runs once per form, and what it writes is written once per form.",
+    )
+    parser.add_argument("-m", dest="is_module", action="store_true", help="the script is a module's name")
+    parser.add_argument("script", help="script.py, or with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    _add_target(parser.add_argument_group("what repeats (found by itself if not named)"))
+    _add_phases(parser.add_argument_group("phases"))
+    _add_forms(parser.add_argument_group("forms"))
+    _add_output(parser.add_argument_group("output"))
+    return parser
+
+
+def _add_target(group: Group) -> None:
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--function", metavar="NAME", help="a function of the script, by qualified name")
+    which.add_argument("--module", metavar="NAME", help="a module, by its class or its global name (model.encoder)")
+
+
+def _add_phases(group: Group) -> None:
+    plan = Plan()
+    group.add_argument(
+        "--warmup", type=_count, default=plan.warmup, metavar="N", help="steps before measuring (%(default)s)"
+    )
+    group.add_argument(
+        "--measure", type=_count, default=plan.measure, metavar="N", help="steps without profiler (%(default)s)"
+    )
+    group.add_argument("--active", type=_count, default=plan.active, metavar="N", help="traced steps (%(default)s)")
+    group.add_argument("--to-end", action="store_true", help="let the script run to its end after the last needed step")
+    group.add_argument("--timeout", type=float, default=900.0, metavar="S", help="seconds for one form (%(default).0f)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of every form (%(default)s)")
+
+
+def _add_forms(group: Group) -> None:
+    group.add_argument("--forms", type=_forms, default=FORMS, metavar="LIST", help="of eager,compile,replay,both (all)")
+    group.add_argument("--compile-mode", choices=MODES, help="mode of torch.compile in the compile form")
+    group.add_argument("--dynamic", action=argparse.BooleanOptionalAction, help="dynamic shapes in torch.compile")
+    group.add_argument(
+        "--max-graphs", type=_count, default=8, metavar="N", help="CUDA graphs, one per signature (%(default)s)"
+    )
+    group.add_argument("--stack", action="store_true", help="record Python stacks in the traces (slower steps)")
+    group.add_argument("--memory", action="store_true", help="record memory in the traces (slower steps)")
+
+
+def _add_output(group: Group) -> None:
+    group.add_argument("--output", type=Path, metavar="DIR", help="run directory (runs/SCRIPT-TIME)")
+    group.add_argument("--force", action="store_true", help="replace the run that is there")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    wanted = [name.strip() for name in text.split(",")]
+    unknown = [name for name in wanted if name not in FORMS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown form {unknown[0]}; the forms are {', '.join(FORMS)}")
+    return tuple(form for form in FORMS if form in wanted)
+
+
+def _run(options: argparse.Namespace, argv: list[str]) -> int:
+    script = Script.find(options.script, options.is_module)
+    if options.function is not None:
+        _check_function(script, options.function)
+    run = uuid.uuid4().hex[:12]
+    path = options.output or Path("runs") / f"{script.path.stem}-{datetime.now():%Y%m%d-%H%M%S}"
+    directory = RunDirectory(path.absolute(), ["tracelens", "capture", *argv], run)
+    directory.create(options.force)
+    forms = ", ".join(options.forms)
+    print(f"{options.script} runs once per form ({forms}); so do its side effects. Run: {path}", file=sys.stderr)
+    campaign = Campaign(_job(options, path.absolute(), run), options.forms, directory, options.timeout, Tape(0))
+    complete, code = False, INTERRUPTED
+    try:
+        code = campaign.run()
+        complete = True
+    except (Interrupted, KeyboardInterrupt):
+        print(f"interrupted; what was finished is in {path}", file=sys.stderr)
+    finally:
+        directory.finish(complete)
+    return code
+
+
+def _check_function(script: Script, name: str) -> None:
+    known = functions(script.parse())
+    if name.replace(".<locals>", "") not in known:
+        raise ScriptError(f"no function {name} in {script.path.name}; it has {', '.join(sorted(known)) or 'none'}")
+
+
+def _job(options: argparse.Namespace, directory: Path, run: str) -> Job:
+    return first_job(
+        options.script,
+        tuple(options.arguments),
+        directory,
+        run,
+        is_module=options.is_module,
+        plan=Plan(options.warmup, options.measure, options.active),
+        target=Target(options.function, options.module),
+        seed=options.seed,
+        compile_mode=options.compile_mode,
+        dynamic=options.dynamic,
+        max_graphs=options.max_graphs,
+        stack=options.stack,
+        memory=options.memory,
+        to_end=options.to_end,
+    )

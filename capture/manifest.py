@@ -1,0 +1,96 @@
+"""The run directory: one trace per form, logs, and run.json, rewritten whole after every form."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from capture.records import SCHEMA_VERSION, FormRecord
+
+MANIFEST = "run.json"
+WORK = ".work"
+
+
+class RunDirectoryError(Exception):
+    """The run directory cannot be written; one line."""
+
+
+class RunDirectory:
+    """Writes a run; what is there at any moment is whole."""
+
+    def __init__(self, path: Path, command: list[str], run: str) -> None:
+        self.path, self._forms = path, dict[str, dict[str, Any]]()
+        self._head: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "tracelens", "part": "capture"},
+            "run": run,
+            "command": command,
+            "environment": {},
+            "target": {"kind": None, "name": None, "where": None},
+            "complete": False,
+        }
+
+    def create(self, force: bool) -> None:
+        """Make the directory; an earlier run there is replaced only if forced, other files are never touched."""
+        manifest = self.path / MANIFEST
+        if self.path.exists() and not self.path.is_dir():
+            raise RunDirectoryError(f"{self.path} is a file; name a directory with --output")
+        if self.path.is_dir() and any(self.path.iterdir()):
+            if not force:
+                raise RunDirectoryError(
+                    f"{self.path} is not empty; choose another --output, or --force to replace a run"
+                )
+            if not manifest.exists():
+                raise RunDirectoryError(f"{self.path} is not empty and holds no run; choose another --output")
+            self._remove_run(manifest)
+        self.work.mkdir(parents=True)
+        self._write()
+
+    @property
+    def work(self) -> Path:
+        """Folder of what is only needed while the run is under way."""
+        return self.path / WORK
+
+    def log(self, name: str) -> Path:
+        """Path of a form's log."""
+        return self.path / f"{name}.log"
+
+    def trace(self, name: str) -> Path:
+        """Path of a form's trace."""
+        return self.path / f"{name}.pt.trace.json.gz"
+
+    def describe(self, **head: Any) -> None:
+        """Set the environment, the target or anything else above the forms."""
+        self._head.update(head)
+
+    def add(self, form: str, record: FormRecord, variants: list[FormRecord] | None = None) -> None:
+        """Put a form's record, with all its variants where there are several, and write the manifest."""
+        row = record.as_json()
+        if variants:
+            row["variants"] = [variant.as_json() for variant in variants]
+        self._forms[form] = row
+        self._write()
+
+    def finish(self, complete: bool) -> None:
+        """Write the manifest for the last time and remove what is no longer needed."""
+        self._head["complete"] = complete
+        self._write()
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def _write(self) -> None:
+        partial = self.path / f"{MANIFEST}.partial"
+        with partial.open("w") as file:
+            json.dump({**self._head, "forms": self._forms}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self.path / MANIFEST)
+
+    def _remove_run(self, manifest: Path) -> None:
+        for pattern in ("*.pt.trace.json.gz", "*.pt.trace.json.gz.partial", "*.log"):
+            for file in self.path.glob(pattern):
+                file.unlink()
+        manifest.unlink()
+        shutil.rmtree(self.work, ignore_errors=True)

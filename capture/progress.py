@@ -1,0 +1,57 @@
+"""Progress across processes: a board in shared memory, and the line that shows it."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import sys
+import time
+from pathlib import Path
+
+PHASES = ("starting", "searching", "warming up", "measuring", "tracing", "exporting", "done")
+_CELLS = struct.Struct("<3q")
+
+
+class Board:
+    """Phase, step and number of steps in a small mapped file: writing it costs less than a microsecond."""
+
+    def __init__(self, path: Path) -> None:
+        """Map the file, creating it when missing."""
+        if not path.exists():
+            path.write_bytes(bytes(_CELLS.size))
+        with path.open("r+b") as file:
+            self._cells = mmap.mmap(file.fileno(), _CELLS.size)
+
+    def show(self, phase: str, step: int = 0, of: int = 0) -> None:
+        """Post where the form is."""
+        _CELLS.pack_into(self._cells, 0, PHASES.index(phase), step, of)
+
+    def read(self) -> tuple[str, int, int]:
+        """Return phase, step and number of steps (0 where not counted)."""
+        phase, step, of = map(int, _CELLS.unpack_from(self._cells, 0))
+        return PHASES[phase], step, of
+
+    @property
+    def done(self) -> bool:
+        """Whether the form has recorded all it should."""
+        return self.read()[0] == "done"
+
+
+class Line:
+    """One line on a terminal's stderr, rewritten in place; silent elsewhere."""
+
+    def __init__(self, form: str) -> None:
+        self._form, self._started, self._live = form, time.monotonic(), sys.stderr.isatty()
+
+    def update(self, board: Board) -> None:
+        """Rewrite the line from the board."""
+        if self._live:
+            phase, step, of = board.read()
+            count = f" {step}/{of}" if of else ""
+            elapsed = time.monotonic() - self._started
+            print(f"\r\033[K{self._form}: {phase}{count}, {elapsed:.0f} s", end="", file=sys.stderr, flush=True)
+
+    def finish(self, summary: str) -> None:
+        """Replace the line by the form's outcome."""
+        start = "\r\033[K" if self._live else ""
+        print(f"{start}{self._form}: {summary}", file=sys.stderr, flush=True)

@@ -1,0 +1,190 @@
+"""The phases of one form, told step by step: warm up, measure without a profiler, trace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import torch
+
+from capture import tracing
+from capture.clock import Clock, median
+from capture.compare import Samples
+from capture.forms import Form
+from capture.job import Job
+from capture.progress import Board
+from capture.records import FormRecord
+from capture.stamping import stamp
+from capture.syncs import SyncLog
+
+CHUNKS = 6
+"""Chunks of measured steps; their spread is the reported range."""
+CHUNK_S = 0.5
+"""A chunk ends early after so many seconds, so that slow steps are not repeated beyond need."""
+COMPARED = 3
+"""Steps before the end of the warm-up whose outputs are compared."""
+QUIET = 3
+"""Steps without a compilation or a capture after which a form has settled."""
+SETTLING = 4
+"""Times the planned warm-up after which an unsettled form is measured all the same."""
+
+
+class StopScript(BaseException):
+    """Ends the script after its last needed step; no `except Exception` of the script's stops it."""
+
+
+class Recorder:
+    """Watches one region. `advance` is called between steps, and one `yield` of a phase lets one step run."""
+
+    def __init__(self, job: Job, board: Board, form: Form, save: Callable[[], None]) -> None:
+        self.job, self.record, self.plan = job, FormRecord(variant=job.variant), job.plan
+        self.finished = False
+        self.step = 0
+        self._board, self._form, self._save = board, form, save
+        self._cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
+        self._clock, self._samples, self._syncs = Clock(self._cuda), Samples(), SyncLog()
+        self._sampling, self._steps_on_call = False, True
+        self._phases = self._all_phases()
+        self._named_parameters: Callable[[], Iterator[tuple[str, torch.Tensor]]] | None = None
+        self._installed = time.perf_counter()
+
+    def begin(self, first: int, steps_on_call: bool, parameters: Callable[[], Any] | None) -> None:
+        """Take over at step `first` of the script; steps end at the region's calls or, if not, at `advance`."""
+        self.step, self._steps_on_call, self._named_parameters = first, steps_on_call, parameters
+        if first and self.job.target.ordinal is None:  # found by watching: the compared steps are still to come
+            self.plan = replace(self.plan, warmup=max(self.plan.warmup, first + COMPARED + 1))
+
+    def before_call(self) -> Any:
+        """End a step where steps end at calls, and mark the call's start."""
+        if self._steps_on_call:
+            self.advance()
+        return self._clock.mark() if self._clock.running else None
+
+    def after_call(self, began: Any, output: Any) -> None:
+        """Keep the call's time or its output, as the phase wants."""
+        if began is not None and self._clock.running:
+            self._clock.region(began)
+        if self._sampling:
+            self._samples.take(f"step {self.step}", output)
+
+    def advance(self) -> None:
+        """End one step and begin the next; after the last one the script is stopped."""
+        if not self.finished:
+            try:
+                next(self._phases)
+            except StopIteration:
+                self._finish()
+        if self.finished and not self.job.to_end:
+            raise StopScript
+
+    def report_compiler(self, record: FormRecord) -> None:
+        """Let the form write what it knows into the record of its failure."""
+        self._form.report(record)
+
+    def close(self) -> None:
+        """Leave the phase under way, as when the script has ended by itself."""
+        self._phases.close()
+
+    def _finish(self) -> None:
+        self.finished = True
+        self._form.report(self.record)
+        self._save()
+        self._board.show("done")
+
+    def _all_phases(self) -> Generator[None]:
+        yield from self._warm_up()
+        if not self.job.check_only:
+            yield from self._measure()
+            yield from self._trace()
+
+    def _warm_up(self) -> Iterator[None]:
+        first, state, quiet = self.step, self._form.state(), 0
+        while self.step < self.plan.warmup or (quiet < QUIET and self.step < self._latest_start()):
+            self._board.show("warming up", self.step, self.plan.warmup)
+            self._sampling = self.plan.warmup - COMPARED <= self.step < self.plan.warmup
+            self._syncs.listen(self.job.form == "eager" and self._cuda and self.step == first + 1)
+            yield
+            self.step += 1
+            if self.step == self.plan.warmup:
+                self._compare()
+            quiet = quiet + 1 if state == self._form.state() else 0
+            state = self._form.state()
+        self._syncs.listen(False)
+        self._sampling = False
+        self.record.setup_s = self._clock.drain() - self._installed
+        self.record.warmup_steps = self.step
+        self.record.syncs = self._syncs.rows() if self._cuda and self.job.form == "eager" else None
+        self._save()
+
+    def _latest_start(self) -> int:
+        """Return the step at which measuring begins at the latest."""
+        rest = self.plan.steps - self.plan.warmup
+        available = self.plan.available
+        return self.plan.warmup * SETTLING if available is None else available - rest
+
+    def _compare(self) -> None:
+        if self._named_parameters is not None:
+            self._samples.take_parameters(self._named_parameters())
+        if self.job.form == "eager" and not self.job.check_only:
+            self._samples.save(self.job.eager_outputs)
+            self.record.outputs, self.record.outputs_note = "match", "the reference"
+            return
+        verdict = self._samples.compare(self.job.eager_outputs)
+        self.record.outputs, self.record.largest_error = verdict.outputs, verdict.largest_error
+        self.record.outputs_note = verdict.note
+
+    def _measure(self) -> Iterator[None]:
+        ends = [self.plan.measure * chunk // CHUNKS for chunk in range(CHUNKS + 1)]
+        for begin, end in pairwise(ends):
+            if begin < end:
+                yield from self._measure_chunk(begin, end)
+        self._keep_times()
+        self._save()
+
+    def _measure_chunk(self, begin: int, end: int) -> Iterator[None]:
+        self._clock.start_chunk()
+        for step in range(begin, end):
+            self._board.show("measuring", step, self.plan.measure)
+            yield
+            self.step += 1
+            if self._clock.end_step() > CHUNK_S:
+                break
+        self._clock.end_chunk()
+
+    def _keep_times(self) -> None:
+        clock, record = self._clock, self.record
+        record.step_ms, record.low, record.high = median(clock.chunk_ms), min(clock.chunk_ms), max(clock.chunk_ms)
+        record.event_step_ms, record.region_ms = median(clock.step_ms), median(clock.region_ms)
+        record.steps = len(clock.step_ms)
+        if self._cuda:
+            record.peak_mib = torch.cuda.max_memory_allocated() / 2**20
+            record.reserved_mib = torch.cuda.max_memory_reserved() / 2**20
+        self._form.report(record)
+
+    def _trace(self) -> Iterator[None]:
+        with tracing.profiler(self.job, self._cuda) as profiler:
+            for _ in range(self.plan.profiler_warmup):
+                yield from self._traced_step("tracing", 0)
+                began = self._clock.drain()
+                profiler.step()
+            for step in range(1, self.plan.active + 1):
+                yield from self._traced_step("tracing", step)
+                if step == self.plan.active:
+                    self._stamp(profiler, self._clock.drain() - began)  # pyright: ignore[reportPossiblyUnboundVariable]
+                profiler.step()
+        self.record.trace = str(self.job.raw_trace)
+
+    def _traced_step(self, phase: str, step: int) -> Iterator[None]:
+        self._board.show(phase, step, self.plan.active)
+        yield
+        self.step += 1
+
+    def _stamp(self, profiler: Any, seconds: float) -> None:
+        self._board.show("exporting")
+        self.record.traced_steps = self.plan.active
+        if self.record.step_ms:
+            self.record.traced_over_untraced = seconds * 1e3 / self.plan.active / self.record.step_ms
+        tracing.add_stamp(profiler, stamp(self.record, self.job.form, self.job.run))

@@ -1,0 +1,54 @@
+"""The repeated work, intercepted: every call of it goes through one form and marks a step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+class Watcher(Protocol):
+    """What the recorder does around a call."""
+
+    def before_call(self) -> Any:
+        """Run at a region's start; returns a mark for `after_call`."""
+
+    def after_call(self, began: Any, output: Any) -> None:
+        """Run at a region's end."""
+
+
+class Region:
+    """Stands in for a function or a module's forward; calls from inside itself or another process pass through."""
+
+    def __init__(self, original: Callable[..., Any], form: Callable[..., Any], watcher: Watcher) -> None:
+        self._original, self._form, self._watcher = original, form, watcher
+        self._busy, self._process = False, os.getpid()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run one call through the form."""
+        if self._busy or os.getpid() != self._process:
+            return self._original(*args, **kwargs)
+        began = self._watcher.before_call()
+        self._busy = True
+        try:
+            output = self._form(*args, **kwargs)
+        finally:
+            self._busy = False
+        self._watcher.after_call(began, output)
+        return output
+
+
+class ModuleRegion(Region):
+    """A module's forward, kept in the instance. A copied or pickled module gets its class's own forward back."""
+
+    def __init__(self, module: Any, form: Callable[..., Any], watcher: Watcher) -> None:
+        super().__init__(module.forward, form, watcher)
+        self._module = module
+
+    def install(self) -> None:
+        """Put the region in the module's place of `forward`."""
+        vars(self._module)["forward"] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy as the plain method."""
+        return getattr, (self._module, "forward")

@@ -1,0 +1,131 @@
+"""Every private interface of PyTorch that is used: each degrades to None, never to an error.
+
+Seen in torch 2.11 and 2.13; the names below have stood since 2.6.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from capture.records import Row, counted
+
+Result = TypeVar("Result")
+
+_ARTIFACTS = {"__graph_breaks": "graph_breaks", "__recompiles": "recompiles", "__perf_hints": "cudagraph_skips"}
+_BREAK = re.compile(r"user code at (?P<where>\S+:\d+)\n(?:Graph Break )?Reason: (?P<reason>.*)", re.DOTALL)
+_RECOMPILE = re.compile(r"Recompiling function \S+ in (?P<where>\S+:\d+)\n.*?\n\s*- (?P<reason>.*)", re.DOTALL)
+_SKIP = re.compile(r"(?P<reason>skipping cudagraphs due to .*)", re.DOTALL)
+_PATTERNS = {"graph_breaks": _BREAK, "recompiles": _RECOMPILE, "cudagraph_skips": _SKIP}
+_KEYS = {"graph_breaks": "reason", "recompiles": "guard", "cudagraph_skips": "reason"}
+
+
+def guarded(read: Callable[[], Result]) -> Result | None:
+    """Return what a private interface says, None where this PyTorch lacks it or it has changed."""
+    try:
+        return read()
+    except (ImportError, AttributeError, KeyError, TypeError, ValueError, RuntimeError):
+        return None
+
+
+def driver_version() -> str | None:
+    """Return the CUDA driver's own version number as text."""
+
+    def read() -> str:
+        version = int(importlib.import_module("torch._C")._cuda_getDriverVersion())
+        return f"{version // 1000}.{version % 1000 // 10}"
+
+    return guarded(read)
+
+
+def counters() -> Any | None:
+    """Return the compiler's counters, None where there are none."""
+    return guarded(lambda: importlib.import_module("torch._dynamo.utils").counters)
+
+
+def compiled_graphs() -> int | None:
+    """Return how many compiler graphs have been built so far."""
+    table = counters()
+    return None if table is None else guarded(lambda: int(table["stats"]["unique_graphs"]))
+
+
+def init_profiler_for_cuda_graphs() -> None:
+    """Initialise the profiler, which must come before a capture for replayed kernels to be seen."""
+    guarded(lambda: importlib.import_module("torch.profiler._utils")._init_for_cuda_graphs())
+
+
+def use_eager_random() -> None:
+    """Make the compiler draw random numbers as eager does, to compare outputs."""
+    config = guarded(lambda: importlib.import_module("torch._inductor.config"))
+    if config is not None:
+        guarded(lambda: setattr(config, "fallback_random", True))
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Return the leaves of nested containers and the structure that `unflatten` needs."""
+    return importlib.import_module("torch.utils._pytree").tree_flatten(tree)
+
+
+def unflatten(leaves: list[Any], structure: Any) -> Any:
+    """Rebuild what `flatten` took apart."""
+    return importlib.import_module("torch.utils._pytree").tree_unflatten(leaves, structure)
+
+
+def storage_watch(tensor: Any) -> Callable[[], bool] | None:
+    """Return a function that says whether anything still holds the tensor's memory, without holding it."""
+
+    def read() -> Callable[[], bool]:
+        weak = importlib.import_module("torch.multiprocessing.reductions").StorageWeakRef(tensor.untyped_storage())
+        return lambda: not weak.expired()
+
+    return guarded(read)
+
+
+class CompilerLog(logging.Handler):
+    """Collects what the compiler says of graph breaks, recompilations and skipped CUDA graphs."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self._rows: dict[str, list[tuple[str, str | None]]] = {name: [] for name in _PATTERNS}
+        self.listening = guarded(self._listen) is not None
+
+    def rows(self, name: str) -> list[Row] | None:
+        """Return the rows of `graph_breaks`, `recompiles` or `cudagraph_skips`; None where it cannot be known."""
+        return counted(self._rows[name], _KEYS[name]) if self.listening else None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Sort one message of the compiler into its table; others are left alone."""
+        name = _ARTIFACTS.get(record.name.rsplit(".", 1)[-1])
+        match = _PATTERNS[name].search(record.getMessage()) if name else None
+        if name and match:
+            found = match.groupdict()
+            self._rows[name].append((_first_line(found["reason"]), found.get("where")))
+
+    def _listen(self) -> bool:
+        modules = ("torch._dynamo.symbolic_convert", "torch._dynamo.guards", "torch._inductor.cudagraph_utils")
+        for module in modules:
+            importlib.import_module(module)
+        artifacts = {"graph_breaks": True, "recompiles": True, "perf_hints": True}
+        importlib.import_module("torch._logging").set_logs(**artifacts)
+        loggers = [name for name in logging.root.manager.loggerDict if name.startswith("torch")]
+        for name in loggers:
+            if name.rsplit(".", 1)[-1] in _ARTIFACTS:
+                logger = logging.getLogger(name)
+                logger.propagate = False
+                logger.addHandler(self)
+        return True
+
+
+def _first_line(text: str) -> str:
+    """Return the line that says what happened; newer versions put where tracing stood before it."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    stated = [line for line in lines if not line.startswith("Encountered graph break")]
+    return (stated or lines or [""])[0][:300]
+
+
+def version(leaf: Any) -> int | None:
+    """Return how often a tensor has been written to; None for what does not count it."""
+    return guarded(lambda: int(leaf._version))

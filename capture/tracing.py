@@ -1,0 +1,36 @@
+"""The traced steps: torch.profiler over a few steps, exported with the form's own measurements in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import torch.profiler
+from torch.profiler import ProfilerActivity, profile
+
+from capture.job import Job
+from capture.stamping import STAMP
+
+
+def profiler(job: Job, cuda: bool) -> profile:
+    """Return a profiler that warms up, records the active steps and exports them when they are over."""
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]
+
+    schedule: Any = torch.profiler.schedule  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    def export(ready: profile) -> None:
+        ready.export_chrome_trace(str(job.raw_trace))
+
+    return profile(
+        activities=activities,
+        schedule=schedule(wait=0, warmup=job.plan.profiler_warmup, active=job.plan.active, repeat=1),
+        on_trace_ready=export,
+        record_shapes=True,
+        with_stack=job.stack,
+        profile_memory=job.memory,
+    )
+
+
+def add_stamp(running: profile, value: dict[str, Any]) -> None:
+    """Write the stamp into the metadata of the trace being recorded."""
+    running.add_metadata_json(STAMP, json.dumps(value))
