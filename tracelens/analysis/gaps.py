@@ -30,7 +30,7 @@ class Causes:
     lane: Int32s
     """Thread of the call; without one, the thread that launches most for this device (ABSENT if none does)."""
     in_graph: Bools
-    """The call is a graph launch that had already started another node."""
+    """The graph launch of the event that ends the gap had already started another node."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -48,7 +48,7 @@ def find_causes(trace: Trace, device: int) -> Causes:
     called = np.where(linked, np.minimum(trace.events.start[launch], end), end)
     returned = np.where(linked, np.minimum(trace.events.end[launch], end), end)
     lane = np.where(linked, trace.events.lane[launch], _main_lane(trace, rows))
-    in_graph = linked & _started_before(trace, launch, end)
+    in_graph = _in_graph(trace, after, end)
     return Causes(start, end, before, after, launch, called, returned, lane.astype(np.int32), in_graph)
 
 
@@ -78,12 +78,22 @@ def _first_launched(trace: Trace, rows: Int64s, end: Int64s) -> Int32s:
     return np.where(ends, order[found], ABSENT).astype(np.int32)
 
 
-def _started_before(trace: Trace, launch: Int32s, time: Int64s) -> Bools:
-    events = trace.events
-    nodes = np.flatnonzero(trace.links.launch != ABSENT)
-    first = np.full(len(events), np.iinfo(np.int64).max)
-    np.minimum.at(first, trace.links.launch[nodes], events.start[nodes])
-    return (events.role[launch] == Role.GRAPH_LAUNCH) & (first[launch] < time)
+def _in_graph(trace: Trace, after: Int32s, end: Int64s) -> Bools:
+    """Whether the graph launch of the event after each gap had started another node before.
+
+    Events without a launch record that share a correlation id come from one graph launch that was not recorded."""
+    events, launch = trace.events, trace.links.launch
+    work = np.flatnonzero(events.device_work())
+    shared = np.where(launch[work] != ABSENT, launch[work], len(events) + events.correlation[work])
+    origins, number = np.unique(shared, return_inverse=True)
+    first = np.full(len(origins), np.iinfo(np.int64).max)
+    np.minimum.at(first, number, events.start[work])
+    known = np.where(
+        launch[work] != ABSENT, events.role[launch[work]] == Role.GRAPH_LAUNCH, events.correlation[work] > 0
+    )
+    began = np.full(len(events), np.iinfo(np.int64).max)
+    began[work[known]] = first[number[known]]
+    return (after != ABSENT) & (began[after] < end)
 
 
 def _main_lane(trace: Trace, rows: Int64s) -> int:

@@ -87,11 +87,12 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
             *(events.start[overhead], events.end[overhead], events.end[waits]),
         )
     )
-    times = np.unique(edges)
-    gap = np.searchsorted(causes.start, times, side="right") - 1
-    inside = np.flatnonzero((gap >= 0) & (times < np.append(causes.end, 0)[gap]))
-    start = times[inside]
-    return _Pieces(start, times[inside + 1], gap[inside].astype(np.int32), np.zeros(len(start), dtype=np.uint8))
+    edges.sort()
+    gap = np.searchsorted(causes.start, edges, side="right") - 1
+    inside = (gap >= 0) & (edges < np.append(causes.end, 0)[gap])
+    inside = np.flatnonzero(inside[:-1] & (edges[1:] > edges[:-1]))
+    start = edges[inside]
+    return _Pieces(start, edges[inside + 1], gap[inside].astype(np.int32), np.zeros(len(start), dtype=np.uint8))
 
 
 def _label(pieces: _Pieces, causes: Causes, activity: HostActivity, trace: Trace) -> _Pieces:
@@ -107,8 +108,8 @@ def _label(pieces: _Pieces, causes: Causes, activity: HostActivity, trace: Trace
     rules: tuple[tuple[Bools, Bytes | Part], ...] = (
         (tail & (calls | (lane == ABSENT)), Part.UNKNOWN_OUTSIDE),
         (tail, host),
-        (unlinked, Part.UNKNOWN_UNLINKED),
         (causes.in_graph[gap], Part.DEVICE_IN_GRAPH),
+        (unlinked, Part.UNKNOWN_UNLINKED),
         (time < causes.called[gap], host),
         (time < returned, _call_parts(trace, causes, activity)[gap]),
         (time < _arrived(causes)[gap], way),
@@ -209,10 +210,11 @@ def _summarise(causes: Causes, pieces: _Pieces, activity: HostActivity) -> Gaps:
 def _longest(count: int, gap: Int32s, row: Int64s, length: Int64s) -> Int32s:
     """For each of `count` gaps, the row with the largest total length; ABSENT where there is none."""
     known = np.flatnonzero(row != ABSENT)
-    pairs, inverse = np.unique(np.column_stack((gap[known], row[known])), axis=0, return_inverse=True)
+    stride = int(row.max(initial=0)) + 1
+    pairs, number = np.unique(gap[known] * np.int64(stride) + row[known], return_inverse=True)
     total = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(total, inverse, length[known])
+    np.add.at(total, number, length[known])
     order = np.argsort(total, kind="stable")
     longest = np.full(count, ABSENT, dtype=np.int32)
-    longest[pairs[order, 0]] = pairs[order, 1]
+    longest[pairs[order] // stride] = pairs[order] % stride
     return longest
