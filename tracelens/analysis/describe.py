@@ -90,7 +90,7 @@ def _mentions(trace: Trace, rows: Int64s) -> list[str]:
     """Handle, where there is one, and name of each event."""
     known = np.full(len(rows), None, dtype=object)
     for prefix in (handles.DEVICE_EVENT, handles.OPERATOR, handles.LAUNCH, handles.SYNC):
-        bare = np.flatnonzero(np.equal(known, None))
+        bare = np.array([at for at, handle in enumerate(known) if handle is None], dtype=np.int64)
         known[bare] = handles_of(trace, prefix, rows[bare])
     return [" ".join(filter(None, pair)) for pair in zip(known, names_of(trace, rows), strict=True)]
 
