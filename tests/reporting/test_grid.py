@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tracelens.reporting.grid import Column, grid
 from tracelens.reporting.printable import cells
 
-COLUMNS = [Column("share", ">"), Column("count", ">", spare=1), Column("kernel", gives_way=True)]
+COLUMNS = [Column("share", ">"), Column("count", ">", spare=1), Column("kernel", least=12)]
 
 
 @given(st.lists(st.tuples(*[st.text("ab 核", max_size=90)] * 3), max_size=5), st.integers(20, 120))

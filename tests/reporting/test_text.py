@@ -35,7 +35,7 @@ def test_sections_come_in_the_order_of_a_reader(report: Report) -> None:
     assert places == sorted(places)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(48, 200), st.booleans(), st.booleans())
 def test_lines_fit_the_width(width: int, color: bool, unicode: bool) -> None:
     text = Report(example.analysis(), example.advice()).to_text(width=width, color=color, unicode=unicode)

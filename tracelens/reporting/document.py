@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from tracelens.advice.results import Advice, Blocker, Form, Recommendation
+from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
 from tracelens.model.events import Trace
-from tracelens.model.intervals import length, union
 from tracelens.model.units import NS_PER_MS
 from tracelens.reporting import schema
 from tracelens.version import __version__
@@ -62,7 +62,6 @@ def build(analysis: Analysis, advice: Advice, *, limit: int | None = None) -> sc
 
 def _trace(trace: Trace, form: str) -> schema.TraceEntry:
     distributed = _distributed(trace)
-    busy = _busy_ns(trace)
     return {
         "path": os.fsencode(trace.source.path).decode("utf-8", "replace"),
         "bytes": trace.source.size,
@@ -70,20 +69,13 @@ def _trace(trace: Trace, form: str) -> schema.TraceEntry:
         "base_ns": trace.base_ns,
         "form": form,
         "vendor": trace.vendor,
-        "devices": [{"id": d.id, "name": d.name, "busy_ns": busy[d.id]} for d in trace.devices],
+        "devices": [{"id": d.id, "name": d.name, "busy_ns": busy_ns(trace, d.id)} for d in trace.devices],
         "rank": _integer(distributed.get("rank")),
         "world_size": _integer(distributed.get("world_size")),
         "repairs": [
             {"kind": r.kind, "count": r.count, "example": r.example, "offset": r.offset} for r in trace.repairs
         ],
     }
-
-
-def _busy_ns(trace: Trace) -> dict[int, int]:
-    """Time in which each device ran anything, on any stream."""
-    events, work = trace.events, trace.events.device_work()
-    rows = {device.id: work & (events.device == device.id) for device in trace.devices}
-    return {device: length(union(events.start[mask], events.end[mask])) for device, mask in rows.items()}
 
 
 def _distributed(trace: Trace) -> Mapping[str, Any]:

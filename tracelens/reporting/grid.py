@@ -9,8 +9,6 @@ from typing import Final
 from tracelens.reporting.printable import cells, cut, pad
 
 GUTTER: Final = "  "
-LEAST: Final = 16
-"""What a column that gives way keeps at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +17,8 @@ class Column:
 
     title: str
     align: str = "<"
-    gives_way: bool = False
-    """Long cells are cut."""
+    least: int = 0
+    """Long cells are cut down to this width; 0 is never cut."""
     spare: int = 0
     """Left out where not all fit, the highest first; 0 stays."""
 
@@ -31,11 +29,11 @@ def grid(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, m
     kept = [i for i in widths if any(row[i] for row in rows)]
     while spare := _too_many(columns, widths, kept, width):
         kept.remove(spare)
-    giving = [i for i in kept if columns[i].gives_way]
     over = sum(widths[i] + len(GUTTER) for i in kept) - len(GUTTER) - width
-    while over > 0 and any(widths[i] > LEAST for i in giving):
-        widths[max(giving, key=widths.__getitem__)] -= 1
-        over -= 1
+    for _ in range(over):
+        roomy = [i for i in kept if columns[i].least and widths[i] > columns[i].least]
+        if roomy:
+            widths[max(roomy, key=widths.__getitem__)] -= 1
     return [_line([(line[i], widths[i], columns[i]) for i in kept], width, more) for line in _titled(columns, rows)]
 
 
@@ -45,7 +43,7 @@ def _titled(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Se
 
 def _too_many(columns: Sequence[Column], widths: dict[int, int], kept: list[int], width: int) -> int:
     """The column that can be spared most if the others cannot make room for it, else 0."""
-    least = sum(min(widths[i], LEAST) if columns[i].gives_way else widths[i] for i in kept)
+    least = sum(min(widths[i], columns[i].least or widths[i]) for i in kept)
     spare = sorted((columns[i].spare, i) for i in kept if columns[i].spare)
     return spare[-1][1] if spare and least + len(GUTTER) * (len(kept) - 1) > width else 0
 

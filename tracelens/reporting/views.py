@@ -9,6 +9,7 @@ from typing import Final
 from tracelens.model import units
 from tracelens.reporting import phrases
 from tracelens.reporting.grid import Column
+from tracelens.reporting.kernel_titles import kernel_title
 from tracelens.reporting.schema import Document, Row
 
 Cell = Callable[[Row], str]
@@ -67,8 +68,8 @@ def _gaps(base_ns: int) -> tuple[tuple[Column, Cell], ...]:
         (Column("at", ">", spare=2), lambda row: units.duration(row["start_ns"] - base_ns)),
         (Column("length", ">"), _time("ns")),
         (Column("cause"), lambda row: f"{row['class']}.{row['part']}"),
-        (Column("operator", gives_way=True, spare=1), _text("operator")),
-        (Column("where", gives_way=True), _file),
+        (Column("operator", least=20, spare=1), _text("operator")),
+        (Column("where", least=20), _file),
     )
 
 
@@ -78,7 +79,7 @@ _KERNELS: Final[tuple[tuple[Column, Cell], ...]] = (
     (Column("count", ">", spare=1), _count("count")),
     (Column("median", ">", spare=2), _time("median_ns")),
     (Column("kind", spare=1), _text("kind")),
-    (Column("kernel", gives_way=True), _text("name")),
+    (Column("kernel", least=28), lambda row: kernel_title(row["name"])),
     (Column("example", spare=1), _text("example")),
 )
 _OPERATORS: Final[tuple[tuple[Column, Cell], ...]] = (
@@ -86,15 +87,15 @@ _OPERATORS: Final[tuple[tuple[Column, Cell], ...]] = (
     (Column("device", ">"), _time("device_ns")),
     (Column("count", ">", spare=1), _count("count")),
     (Column("launches", ">", spare=2), _count("launches")),
-    (Column("operator", gives_way=True), _text("name")),
-    (Column("where", gives_way=True), _file),
+    (Column("operator", least=20), _text("name")),
+    (Column("where", least=20), _file),
     (Column("example", spare=1), _text("example")),
 )
 _SYNCS: Final[tuple[tuple[Column, Cell], ...]] = (
     (Column("sync"), _text("handle")),
     (Column("length", ">"), _time("ns")),
     (Column("saves", ">"), _saving),
-    (Column("call", gives_way=True), _text("call")),
-    (Column("operator", gives_way=True, spare=1), _text("operator")),
-    (Column("where", gives_way=True), _file),
+    (Column("call", least=20), _text("call")),
+    (Column("operator", least=20, spare=1), _text("operator")),
+    (Column("where", least=20), _file),
 )
