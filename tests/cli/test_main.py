@@ -1,0 +1,226 @@
+"""Commands run in this process: output, diagnostics and exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import tracelens.api
+from tests.build import TraceBuilder
+from tracelens.__main__ import main
+from tracelens.exitcodes import ExitCode
+
+Capture = pytest.CaptureFixture[str]
+
+
+def host_bound(steps: int = 4) -> TraceBuilder:
+    """Steps of 20 small kernels, each launched long after the one before has ended."""
+    built = TraceBuilder()
+    for step in range(steps):
+        at = 1_000 * step
+        built.step(step, start=at, dur=1_000)
+        for kernel in range(20):
+            start = at + 50 * kernel
+            built.op("aten::add", start=start, dur=40, shapes=[[64, 64], [64, 64]], dtypes=["float", "float"])
+            built.launch("void add_kernel<float>", start=start + 20, dur=6, at=start + 30, runs=5)
+    return built
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return host_bound().write(tmp_path / "eager.json.gz")
+
+
+def test_report_prints_text(trace: Path, capsys: Capture) -> None:
+    assert main(["report", str(trace)]) == ExitCode.OK
+    out, err = capsys.readouterr()
+    assert "Where the step goes" in out
+    assert "\x1b" not in out
+    assert not err
+
+
+def test_a_path_alone_is_reported(trace: Path, capsys: Capture) -> None:
+    assert main([str(trace)]) == ExitCode.OK
+    alone = capsys.readouterr().out
+    main(["report", str(trace)])
+    assert alone == capsys.readouterr().out
+
+
+def test_report_prints_the_document(trace: Path, capsys: Capture) -> None:
+    assert main(["report", str(trace), "--json"]) == ExitCode.OK
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema_version"] == 1
+    assert document["window"]["kind"] == "profiler_step"
+    assert document["table_rows"]["kernels"] == len(document["tables"]["kernels"]) == 1
+
+
+def test_an_uncompressed_trace_a_directory_and_stdin_read_alike(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = host_bound().write(tmp_path / "eager.json")
+    stdin = io.TextIOWrapper(io.BytesIO(path.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    verdicts: list[str] = []
+    for name in (str(path), str(tmp_path), "-"):
+        assert main(["report", name, "--json"]) == ExitCode.OK
+        verdicts.append(json.loads(capsys.readouterr().out)["attribution"])
+    assert verdicts[0] == verdicts[1] == verdicts[2]
+
+
+def test_a_table_prints_as_csv(trace: Path, capsys: Capture) -> None:
+    assert main(["report", str(trace), "--table", "launches"]) == ExitCode.OK
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "handle,call,ns,latency_ns,kernels,operator,where"
+    assert len(lines) > 40
+
+
+@pytest.mark.parametrize("suffix", [".md", ".json", ".csv"])
+def test_the_suffix_picks_the_format(trace: Path, tmp_path: Path, suffix: str, capsys: Capture) -> None:
+    path = tmp_path / f"report{suffix}"
+    assert main(["report", str(trace), "-o", str(path)]) == ExitCode.OK
+    out, err = capsys.readouterr()
+    starts = {".md": "###", ".json": "{", ".csv": "name,kind,origin"}
+    assert path.read_text(encoding="utf-8").startswith(starts[suffix])
+    assert not out
+    assert err == f"tracelens: wrote {path}\n"
+
+
+def test_nothing_is_overwritten_without_force(trace: Path, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "report.md"
+    path.write_text("mine", encoding="utf-8")
+    assert main(["report", str(trace), "-o", str(path)]) == ExitCode.USAGE
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert main(["report", str(trace), "-o", str(path), "--force"]) == ExitCode.OK
+    assert path.read_text(encoding="utf-8").startswith("###")
+    assert [entry.name for entry in tmp_path.iterdir() if entry.suffix == ".part"] == []
+
+
+def test_a_limit_counts_rows_and_0_lifts_it(trace: Path, capsys: Capture) -> None:
+    main(["report", str(trace), "--limit", "2"])
+    assert "more; --limit 0 shows all" in capsys.readouterr().out
+    main(["report", str(trace), "--limit", "0"])
+    assert "--limit" not in capsys.readouterr().out
+
+
+def test_a_range_is_judged_alone(trace: Path, capsys: Capture) -> None:
+    assert main(["report", str(trace), "--range", "0.5ms..2ms", "--json"]) == ExitCode.OK
+    document = json.loads(capsys.readouterr().out)
+    assert document["window"]["kind"] == "range"
+    assert document["attribution"]["window_ns"] <= 1_500_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["repot"], "did you mean report?"),
+        (["report"], "TRACE"),
+        (["report", "x.json", "--limit", "-1"], "--limit"),
+        (["report", "x.json", "--range", "3ms..1ms"], "ends before it starts"),
+        (["report", "x.json", "--range", "12..15"], "unit"),
+        (["report", "x.json", "-o", "a.html"], ".md, .json, .csv"),
+        (["report", "x.json", "-o", "missing/a.md"], "missing is not a directory"),
+        (["report", "x.json", "--json", "-o", "a.md"], "different formats"),
+        (["report", "x.json", "--table", "gaps", "--json"], "--table prints CSV"),
+        (["report", "x.json", "--table", "kernel"], "'kernel'"),
+        (["report", "x.json", "--fail-on", "bot"], "idle=PERCENT"),
+        (["report", "x.json", "--fail-on", "idle=200"], "idle=PERCENT"),
+        (["report", "x.json", "--bogus"], "--bogus"),
+    ],
+)
+def test_wrong_words_are_one_line(words: list[str], said: str, capsys: Capture) -> None:
+    assert main(words) == ExitCode.USAGE
+    out, err = capsys.readouterr()
+    assert not out
+    assert len(err.splitlines()) == 1
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--device", "7"], "device 7"), (["--step", "nothing"], "nothing")],
+)
+def test_what_the_trace_lacks_is_one_line(trace: Path, options: list[str], said: str, capsys: Capture) -> None:
+    assert main(["report", str(trace), *options]) == ExitCode.USAGE
+    out, err = capsys.readouterr()
+    assert said in err
+    assert not out
+    assert len(err.splitlines()) == 1
+
+
+def test_an_unreadable_trace_is_one_line(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello", encoding="utf-8")
+    for name in (str(path), str(tmp_path / "missing.json"), str(tmp_path)):
+        assert main(["report", name]) == ExitCode.UNREADABLE
+        out, err = capsys.readouterr()
+        assert not out
+        assert len(err.splitlines()) == 1
+        assert name in err
+
+
+def test_a_trace_without_device_work_has_a_document_and_exit_4(tmp_path: Path, capsys: Capture) -> None:
+    path = TraceBuilder().op("aten::add", start=0, dur=10).write(tmp_path / "cpu.json")
+    assert main(["report", str(path), "--json", "--fail-on", "idle=0"]) == ExitCode.NOTHING_TO_JUDGE
+    document = json.loads(capsys.readouterr().out)
+    assert document["recommendation"]["verdict"] == "abstain"
+    assert main(["report", str(path)]) == ExitCode.NOTHING_TO_JUDGE
+    assert capsys.readouterr().out.startswith("! ")
+
+
+def test_a_range_without_device_work_has_a_document_and_exit_4(trace: Path, capsys: Capture) -> None:
+    assert main(["report", str(trace), "--json", "--range", "90s..91s"]) == ExitCode.NOTHING_TO_JUDGE
+    assert json.loads(capsys.readouterr().out)["window"]["kind"] == "range"
+
+
+def test_fail_on_tells_why(trace: Path, capsys: Capture) -> None:
+    assert main(["report", str(trace), "--json", "--fail-on", "idle=20"]) == ExitCode.CONDITION
+    out, err = capsys.readouterr()
+    verdict = json.loads(out)["recommendation"]["verdict"]
+    assert err.startswith("tracelens: --fail-on: the device idles 9")
+    other = next(name for name in ("both", "replay") if name != verdict)
+    assert main(["report", str(trace), "--fail-on", f"{other},idle=99.9"]) == ExitCode.OK
+    if verdict != "neither":
+        assert main(["report", str(trace), "--fail-on", verdict]) == ExitCode.CONDITION
+
+
+def test_show_tells_about_one_event(trace: Path, capsys: Capture) -> None:
+    assert main(["show", str(trace), "k-1"]) == ExitCode.OK
+    assert "void add_kernel<float>" in capsys.readouterr().out
+    assert main(["show", str(trace), "k-1", "--json"]) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)["handle"] == "k-1"
+
+
+@pytest.mark.parametrize(("handle", "said"), [("k-9999", "k-80"), ("x-1", "g-"), ("12", "g-12")])
+def test_show_knows_its_handles(trace: Path, handle: str, said: str, capsys: Capture) -> None:
+    assert main(["show", str(trace), handle]) == ExitCode.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_an_interruption_is_no_traceback(trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tracelens.api, "load_trace", interrupted)
+    assert main(["report", str(trace)]) == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err == "tracelens: interrupted\n"
+
+
+def test_a_defect_of_ours_says_so(trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(tracelens.api, "load_trace", broken)
+    monkeypatch.delenv("TRACELENS_DEBUG", raising=False)
+    assert main(["report", str(trace)]) == ExitCode.UNREADABLE
+    err = capsys.readouterr().err
+    assert err.startswith("tracelens: internal error at test_main.py:")
+    assert "ZeroDivisionError: division by zero" in err
+    assert len(err.splitlines()) == 1
+    monkeypatch.setenv("TRACELENS_DEBUG", "1")
+    assert main(["report", str(trace)]) == ExitCode.UNREADABLE
+    assert "Traceback" in capsys.readouterr().err

@@ -1,0 +1,63 @@
+"""The command as a shell runs it: pipes, terminals and encodings."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_main import host_bound
+
+COMMAND = [sys.executable, "-m", "tracelens"]
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONUTF8": "1", "COLUMNS": "80", **environment}
+    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, env=env, check=False, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return host_bound().write(tmp_path_factory.mktemp("traces") / "eager.json.gz")
+
+
+def test_a_reader_that_leaves_is_no_error(trace: Path) -> None:
+    pipe = f"{sys.executable} -m tracelens report {trace} --json | head -c 10; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", pipe], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.endswith("0\n")
+    assert done.stderr == ""
+
+
+def test_a_narrow_encoding_gets_ascii(trace: Path) -> None:
+    done = run("report", str(trace), PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "#" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "colored"),
+    [({"TERM": "xterm-256color"}, True), ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": "1"}, False)],
+)
+def test_a_terminal_gets_colours_unless_it_declines(trace: Path, environment: dict[str, str], colored: bool) -> None:
+    env = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
+    main, other = pty.openpty()
+    done = subprocess.Popen([*COMMAND, "report", str(trace)], stdout=other, stderr=other, env={**env, **environment})
+    os.close(other)
+    text = b""
+    while chunk := _read(main):
+        text += chunk
+    assert done.wait(timeout=60) == 0
+    os.close(main)
+    assert (b"\x1b[1m" in text) == colored
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:
+        return b""

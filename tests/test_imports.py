@@ -1,0 +1,49 @@
+"""What each entry loads: help is instant, analysis needs no app and no torch, loading no pandas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.build import TraceBuilder
+
+HEAVY = {"numpy", "pandas", "orjson", "textual", "rich", "torch"}
+APP = {"textual", "rich", "torch"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level modules in a fresh interpreter after the code."""
+    tell = "\nimport sys\nprint(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code + tell], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def loaded_by_command(*words: str) -> set[str]:
+    return loaded_by(f"from tracelens.__main__ import main\nmain({list(words)!r})")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["report", "--help"], ["repot"]], ids=" ".join)
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    assert loaded_by_command(*words) & HEAVY == set()
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert loaded_by("import tracelens; tracelens.__version__, dir(tracelens)") & HEAVY == set()
+
+
+def test_report_loads_neither_the_app_nor_torch(tmp_path: Path) -> None:
+    path = TraceBuilder().launch("gemm", start=0).write(tmp_path / "trace.json")
+    loaded = loaded_by_command("report", str(path))
+    assert "pandas" in loaded
+    assert loaded & APP == set()
+
+
+def test_every_layer_below_the_app_does_without_it() -> None:
+    assert loaded_by("import tracelens.reporting.report, tracelens.reporting.details, tracelens.api") & APP == set()
+
+
+def test_loading_does_without_pandas() -> None:
+    assert loaded_by("import tracelens.loading") & {"pandas", *APP} == set()

@@ -1,0 +1,53 @@
+"""What `--fail-on` can ask for."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tracelens.reporting.schema import Document
+
+VERDICTS: Final = ("both", "compile", "replay")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A verdict, or a share of the window in which the device idles."""
+
+    verdict: str = ""
+    idle_percent: float = 0.0
+
+    def reason(self, document: Document) -> str:
+        """Why the condition holds, or "" when it does not."""
+        if self.verdict:
+            said = document["recommendation"]["verdict"]
+            return f"the verdict is {said}" if said == self.verdict else ""
+        idle = _idle_percent(document)
+        holds = idle is not None and idle >= self.idle_percent
+        return f"the device idles {idle:.1f} % of the window" if holds else ""
+
+
+def parse_conditions(text: str) -> list[Condition]:
+    """Conditions of one `--fail-on`, separated by commas; ArgumentTypeError for an unknown one."""
+    return [_parse(word.strip()) for word in text.split(",")]
+
+
+def _parse(word: str) -> Condition:
+    name, _, number = word.partition("=")
+    if word in VERDICTS:
+        return Condition(verdict=word)
+    try:
+        percent = float(number) if name == "idle" else -1.0
+    except ValueError:
+        percent = -1.0
+    if not 0 <= percent <= 100:
+        raise argparse.ArgumentTypeError(f"{word!r} is no condition; it takes {', '.join(VERDICTS)} or idle=PERCENT")
+    return Condition(idle_percent=percent)
+
+
+def _idle_percent(document: Document) -> float | None:
+    attribution = document["attribution"]
+    window_ns = attribution["window_ns"]
+    return 100 * (1 - attribution["classes"]["kernel"]["ns"] / window_ns) if window_ns else None

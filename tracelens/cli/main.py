@@ -1,0 +1,98 @@
+"""Finds the command that the words ask for, runs it, and turns every end into an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tracelens.cli import output
+from tracelens.cli.command import Command, Parser
+from tracelens.cli.report import ReportCommand
+from tracelens.cli.show import ShowCommand
+from tracelens.cli.suggest import did_you_mean
+from tracelens.errors import TraceLensError, UsageError
+from tracelens.exitcodes import ExitCode
+from tracelens.version import __version__
+
+COMMANDS: Final[tuple[Command, ...]] = (ReportCommand(), ShowCommand())
+_OWN_OPTIONS: Final = frozenset({"-h", "--help", "--version"})
+_ABOUT: Final = """\
+Reads a torch.profiler trace, accounts for every nanosecond of a step, and says
+whether torch.compile, CUDA Graph replay, both or neither will help."""
+_EXIT_CODES: Final = """\
+tracelens PATH is short for tracelens report PATH.
+
+exit codes: 0 done, 1 a --fail-on condition holds, 2 the command is wrong,
+3 the trace cannot be read, 4 it holds no device work, 130 interrupted"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; `argv` without the program's name."""
+    try:
+        return int(_run(list(sys.argv[1:] if argv is None else argv)))
+    except TraceLensError as error:
+        output.note(str(error))
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        output.note("interrupted")
+        return int(ExitCode.INTERRUPTED)
+    except MemoryError:
+        output.note("out of memory; a trace of fewer steps needs less")
+        return int(ExitCode.UNREADABLE)
+    except Exception as error:
+        return int(_internal_error(error))
+
+
+def _run(words: list[str]) -> ExitCode:
+    if words and _is_path(words[0]):
+        words = [ReportCommand.name, *words]
+    try:
+        options = _parser().parse_args(words or ["--help"])
+    except SystemExit:
+        # argparse has printed the help or the version.
+        return ExitCode.OK
+    command: Command = options.command
+    return command.run(options)
+
+
+def _is_path(word: str) -> bool:
+    """Whether the first word is a trace (or an option about one) and no command; UsageError when it is neither."""
+    names = [command.name for command in COMMANDS]
+    if word in names or word in _OWN_OPTIONS:
+        return False
+    is_name = word.isidentifier() and not Path(word).exists()
+    if is_name:
+        raise UsageError(f"{word!r} is neither a command nor a file{did_you_mean(word, names)} (see tracelens --help)")
+    return True
+
+
+def _parser() -> Parser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser(prog="tracelens", description=_ABOUT, epilog=_EXIT_CODES, formatter_class=raw, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"tracelens {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        words = commands.add_parser(
+            command.name, help=command.summary, description=f"Prints {command.summary}.", allow_abbrev=False
+        )
+        command.add_options(words)
+        words.set_defaults(command=command)
+    return parser
+
+
+def _internal_error(error: Exception) -> ExitCode:
+    """One line for a defect of ours; exit 3, as the trace got no answer."""
+    if os.environ.get("TRACELENS_DEBUG"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    output.note(
+        f"internal error at {place}: {type(error).__name__}: {error}; please report it "
+        "(TRACELENS_DEBUG=1 shows the traceback)"
+    )
+    return ExitCode.UNREADABLE

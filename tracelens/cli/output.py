@@ -1,0 +1,67 @@
+"""Where a command's data goes: standard output, or a file that is complete or absent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+from tracelens.errors import UsageError
+
+
+def emit(text: str) -> None:
+    """Write to standard output; a reader that has gone is no error."""
+    try:
+        with suppress(AttributeError, ValueError):
+            sys.stdout.reconfigure(errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at exit and would complain then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def note(text: str) -> None:
+    """Write a diagnostic line to standard error."""
+    with suppress(BrokenPipeError):
+        print(f"tracelens: {text}", file=sys.stderr)
+
+
+def expect_writable(path: Path, *, force: bool) -> None:
+    """UsageError when the file is there and may not be replaced, or cannot be put there; asked before any work."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory; name a file in it")
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists; --force overwrites it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is not a directory; create it first")
+
+
+def write_file(path: Path, text: str, *, force: bool) -> None:
+    """Write the whole file or nothing; UsageError when it cannot be written."""
+    expect_writable(path, force=force)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def is_colored(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that wants colours."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def is_unicode(stream: TextIO) -> bool:
+    """Whether the stream can print glyphs beyond ASCII."""
+    return (stream.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+def columns() -> int:
+    """Width of the terminal; 80 for pipes, unless COLUMNS says otherwise."""
+    return shutil.get_terminal_size((80, 24)).columns

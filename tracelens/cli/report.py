@@ -1,0 +1,160 @@
+"""tracelens report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tracelens.cli import output
+from tracelens.cli.command import add_json, add_trace
+from tracelens.cli.conditions import Condition, parse_conditions
+from tracelens.errors import UsageError
+from tracelens.exitcodes import ExitCode
+from tracelens.reporting.schema import COLUMNS, SHOWN_ROWS
+
+if TYPE_CHECKING:
+    from tracelens.reporting.report import Report
+
+SUFFIXES: Final = (".md", ".json", ".csv")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The format, checked before a trace is read."""
+
+    format: str
+    """".txt", ".md", ".json" or ".csv"."""
+    table: str
+    path: Path | None
+    force: bool
+    limit: int | None
+
+    def render(self, report: Report) -> str:
+        """The report in that format."""
+        if self.format == ".json":
+            return report.to_json(limit=self.limit)
+        if self.format == ".csv":
+            return report.to_csv(self.table, limit=self.limit)
+        if self.format == ".md":
+            return report.to_markdown(limit=self.limit)
+        out = sys.stdout
+        return report.to_text(
+            width=output.columns(),
+            color=output.is_colored(out),
+            unicode=output.is_unicode(out),
+            limit=self.limit,
+        )
+
+    def deliver(self, report: Report) -> None:
+        """Print it, or write the file and say so."""
+        text = self.render(report)
+        if self.path is None:
+            output.emit(text)
+            return
+        output.write_file(self.path, text, force=self.force)
+        output.note(f"wrote {self.path}")
+
+
+class ReportCommand:
+    """Judge a trace."""
+
+    name = "report"
+    summary = "where the step's time goes, and whether compile, replay, both or neither will help"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Declare what to judge, how to print it and when to fail."""
+        add_trace(parser)
+        add_json(parser)
+        parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write FILE: .md, .json or .csv")
+        parser.add_argument("--force", action="store_true", help="let -o overwrite")
+        parser.add_argument(
+            "--table", choices=tuple(COLUMNS), help="print this table as CSV (-o FILE.csv: kernels by default)"
+        )
+        parser.add_argument(
+            "--limit",
+            metavar="N",
+            type=_count,
+            help=f"rows of each table; 0 shows all (default: {SHOWN_ROWS} in text and Markdown, all in JSON and CSV)",
+        )
+        add_window(parser)
+        parser.add_argument(
+            "--fail-on",
+            metavar="COND",
+            type=parse_conditions,
+            action="extend",
+            default=[],
+            help="exit with 1 when the verdict is both, compile or replay, or when the device idles (idle=PERCENT); "
+            "several: separate with commas",
+        )
+
+    def run(self, options: argparse.Namespace) -> ExitCode:
+        """Print or write the report."""
+        from tracelens.cli.reading import report
+
+        wanted = _wanted(options)
+        judged = report(options)
+        wanted.deliver(judged)
+        return _exit_code(judged, options.fail_on)
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    """Which device and which stretch of the trace to judge."""
+    parser.add_argument("--step", metavar="NAME", help="take the annotation NAME as the step")
+    parser.add_argument(
+        "--range",
+        metavar="A..B",
+        type=_span,
+        help="judge this stretch from the trace's start (12ms..15ms), or all: first to last device event",
+    )
+    parser.add_argument("--device", metavar="N", type=int, help="judge device N (default: the busiest)")
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    path: Path | None = options.output
+    chosen = _format(options)
+    if options.table and chosen != ".csv":
+        raise UsageError("--table prints CSV; leave out --json, or give -o a name that ends in .csv")
+    if path is not None:
+        output.expect_writable(path, force=options.force)
+    default = SHOWN_ROWS if chosen in (".txt", ".md") else None
+    limit = default if options.limit is None else options.limit or None
+    return Wanted(chosen, options.table or "kernels", path, options.force, limit)
+
+
+def _format(options: argparse.Namespace) -> str:
+    if options.output is None:
+        return ".json" if options.json else ".csv" if options.table else ".txt"
+    suffix = options.output.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"-o {options.output}: the name ends in none of {', '.join(SUFFIXES)}")
+    if options.json and suffix != ".json":
+        raise UsageError(f"--json and -o {options.output} ask for different formats")
+    return suffix
+
+
+def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
+    """NOTHING_TO_JUDGE before a condition: without device work none can hold."""
+    if report.exit_code is not ExitCode.OK:
+        return report.exit_code
+    reasons = [reason for condition in conditions if (reason := condition.reason(report.document))]
+    for reason in reasons:
+        output.note(f"--fail-on: {reason}")
+    return ExitCode.CONDITION if reasons else ExitCode.OK
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows (0 shows all)")
+    return int(text)
+
+
+def _span(text: str) -> str | tuple[int, int]:
+    from tracelens.model.units import parse_span
+
+    try:
+        return "all" if text == "all" else parse_span(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
