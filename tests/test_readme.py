@@ -1,0 +1,76 @@
+"""What the READMEs show is what the tool prints. TRACELENS_GOLDEN=write renews the blocks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tracelens.__main__ import main
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+SAMPLES = ROOT / "sample_traces"
+BLOCK = r"<!-- {marker} -->\n```text\n(?P<text>.*?)```\n"
+COMMANDS = re.findall(r"<!-- output: tracelens (.*?) -->", README.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def as_a_reader_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def printed(words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(shlex.split(words)) == 0
+    return capsys.readouterr().out
+
+
+def expect(path: Path, marker: str, text: str) -> None:
+    """The block after the marker holds the text."""
+    document = path.read_text(encoding="utf-8")
+    pattern = re.compile(BLOCK.format(marker=re.escape(marker)), re.DOTALL)
+    if os.environ.get("TRACELENS_GOLDEN") == "write":
+        document = pattern.sub(lambda _: f"<!-- {marker} -->\n```text\n{text}```\n", document)
+        path.write_text(document, encoding="utf-8", newline="\n")
+    found = pattern.search(document)
+    assert found is not None
+    assert found["text"] == text
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_readme_shows_real_output(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    expect(README, f"output: tracelens {words}", printed(words, capsys))
+
+
+def test_samples_show_what_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[str] = []
+    for path in sorted(SAMPLES.glob("*.json.gz")):
+        told += [
+            f"$ tracelens report {path.name}",
+            *printed(f"report {path}", capsys).partition("\nWhere")[0].splitlines(),
+            "",
+        ]
+    expect(SAMPLES / "README.md", "findings", "\n".join(told).rstrip() + "\n")
+
+
+def test_every_sample_is_told_about() -> None:
+    text = (SAMPLES / "README.md").read_text(encoding="utf-8")
+    names = [path.name for path in SAMPLES.glob("*.json.gz")]
+    assert len(names) >= 4
+    assert all(name in text for name in names)
+
+
+def test_readme_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"--help", "report --help", "show --help"} <= set(COMMANDS)
+    assert "exit codes: 0" in printed("--help", capsys)
+
+
+def test_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(import tracelens\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 1
+    exec(compile(blocks[0], "README.md", "exec"), {})
+    assert "Where the step goes" in capsys.readouterr().out
