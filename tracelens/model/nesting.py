@@ -9,43 +9,54 @@ from tracelens.model.events import ABSENT, Bools, Int32s, Int64s
 
 
 def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
-    """Index of the innermost event that encloses the start of each one on its lane, else ABSENT.
+    """Index of the innermost event that is open at the start of each one on its lane, else ABSENT.
 
-    Arrays of one length; times in ns, start >= 0. Of two with the same span the earlier given encloses
-    the later. An event of no duration encloses nothing. O(n log n) without a Python loop over events.
+    Arrays of one length; times in ns, start >= 0. The innermost is the one begun last, also where events overlap
+    without nesting; of two with the same span the earlier given encloses the later. An event of no duration
+    encloses nothing. O(n log n) without a Python loop over events.
     """
     order = np.lexsort((-end, start, lane))
     stride = int(end.max(initial=0)) + 1
     offset = lane[order].astype(np.int64) * stride
-    starts, ends = offset + start[order], offset + end[order]
-    parent = _nearest_open(starts, ends)
+    parent = _last_open(offset + start[order], offset + end[order])
     result = np.full(len(start), ABSENT, dtype=np.int64)
     found = parent != ABSENT
     result[order[found]] = order[parent[found]]
     return result
 
 
-def _nearest_open(starts: Int64s, ends: Int64s) -> Int64s:
-    """Position of the last earlier span that is still open at each start; spans sorted by (start, -end)."""
-    n = len(starts)
-    solid = np.flatnonzero(ends > starts)
-    before = np.searchsorted(solid, np.arange(n))
-    depth = before - np.searchsorted(np.sort(ends[solid]), starts, side="right")
-    solid_depth = depth[solid]
-    keys = np.sort(solid_depth * (n + 1) + np.arange(len(solid)))
-    at = np.searchsorted(keys, (depth - 1) * (n + 1) + before) - 1
-    parent = np.where(depth > 0, solid[keys[np.maximum(at, 0)] % (n + 1)] if len(solid) else 0, ABSENT)
-    return _climb_closed(parent, starts, ends)
+def _last_open(starts: Int64s, ends: Int64s) -> Int64s:
+    """Position of the last earlier span that ends after each start; spans sorted by start.
+
+    A tree of maxima over the ends: climb from each span to the first left neighbour that reaches beyond its start,
+    then descend in it, right before left.
+    """
+    tree = _maxima(ends)
+    seeking = node = np.arange(len(starts))
+    found: list[tuple[Int64s, Int64s]] = []
+    for reach in tree:
+        has_left = np.flatnonzero(node & 1)
+        open_left = has_left[reach[node[has_left] - 1] > starts[seeking[has_left]]]
+        found.append((seeking[open_left], node[open_left] - 1))
+        seeking, node = np.delete(seeking, open_left), np.delete(node, open_left) >> 1
+    at = span = np.empty(0, dtype=np.int64)
+    for reach, (spans, nodes) in zip(reversed(tree), reversed(found), strict=True):
+        right = 2 * at + 1
+        at = np.concatenate((right - (reach[right] <= starts[span]), nodes))
+        span = np.concatenate((span, spans))
+    result = np.full(len(starts), ABSENT, dtype=np.int64)
+    result[span] = at
+    return result
 
 
-def _climb_closed(parent: Int64s, starts: Int64s, ends: Int64s) -> Int64s:
-    """Replace parents that have ended already (events that overlap without nesting) by theirs."""
-    while True:
-        closed = np.flatnonzero(parent != ABSENT)
-        closed = closed[ends[parent[closed]] <= starts[closed]]
-        if not len(closed):
-            return parent
-        parent[closed] = parent[parent[closed]]
+def _maxima(values: Int64s) -> list[Int64s]:
+    """The values, and the maxima of pairs of the level before until one is left; levels padded to even length."""
+    tree = [values]
+    while len(tree[-1]) > 1:
+        if len(tree[-1]) % 2:
+            tree[-1] = np.append(tree[-1], ABSENT)
+        tree.append(np.maximum(tree[-1][::2], tree[-1][1::2]))
+    return tree
 
 
 def nearest(parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], wanted: Bools) -> Int64s:

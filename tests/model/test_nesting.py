@@ -1,0 +1,34 @@
+"""Which event encloses which, against a look at every pair."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracelens.model.nesting import enclosing, nearest
+
+EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 12)), max_size=16)
+"""Events as (lane, start, duration): nested, overlapping, empty and equal ones."""
+
+
+@given(EVENTS)
+def test_the_innermost_is_the_one_begun_last_that_is_still_open(events: list[tuple[int, int, int]]) -> None:
+    table = np.array(events, dtype=np.int64).reshape(-1, 3)
+    parent = enclosing(table[:, 0].astype(np.int32), table[:, 1], table[:, 1] + table[:, 2])
+    assert parent.tolist() == [expected(events, i) for i in range(len(events))]
+
+
+def expected(events: list[tuple[int, int, int]], index: int) -> int:
+    def opening(i: int) -> tuple[int, int, int]:
+        return events[i][1], -events[i][2], i
+
+    lane, start, _ = events[index]
+    earlier = (i for i in range(len(events)) if events[i][0] == lane and opening(i) < opening(index))
+    return max((i for i in earlier if sum(events[i][1:]) > start), key=opening, default=-1)
+
+
+def test_nearest_climbs_to_the_first_wanted() -> None:
+    parent = np.array([-1, 0, 1, 2, -1])
+    wanted = np.array([True, False, True, False, False])
+    assert nearest(parent, np.array([3, 2, 1, 4, -1]), wanted).tolist() == [2, 2, 0, -1, -1]

@@ -1,0 +1,57 @@
+"""What holds at an instant, against a look at every event."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracelens.model.segments import by_rank, innermost
+
+NOTHING = 255
+EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), max_size=14)
+"""Events as (thread, start, duration): nested, overlapping, empty and equal ones."""
+EVERYWHERE = [(thread, time) for thread in range(3) for time in range(45)]
+
+
+def columns(events: list[tuple[int, int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    table = np.array(events, dtype=np.int64).reshape(-1, 3)
+    return table[:, 0].astype(np.int32), table[:, 1], table[:, 1] + table[:, 2]
+
+
+def open_events(events: list[tuple[int, int, int]], thread: int, time: int) -> list[int]:
+    return [i for i, (on, start, length) in enumerate(events) if on == thread and start <= time < start + length]
+
+
+def last_begun(events: list[tuple[int, int, int]], candidates: list[int]) -> int:
+    """The innermost: begun last; of those begun together the shortest; of equal ones the one given last."""
+    return max(candidates, key=lambda i: (events[i][1], -events[i][2], i), default=-1)
+
+
+@given(EVENTS)
+def test_innermost_is_the_event_begun_last_that_is_still_open(events: list[tuple[int, int, int]]) -> None:
+    segments = innermost(*columns(events))
+    threads, times = np.array(EVERYWHERE).T
+    found = segments.at(threads, times, -1).tolist()
+    assert found == [last_begun(events, open_events(events, thread, time)) for thread, time in EVERYWHERE]
+
+
+@given(EVENTS, st.data())
+def test_by_rank_is_the_lowest_rank_open(events: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    ranks = data.draw(st.lists(st.integers(0, 4), min_size=len(events), max_size=len(events)))
+    segments = by_rank(*columns(events), np.array(ranks, dtype=np.uint8))
+    threads, times = np.array(EVERYWHERE).T
+    expected = [
+        min((ranks[i] for i in open_events(events, thread, time)), default=NOTHING) for thread, time in EVERYWHERE
+    ]
+    assert segments.at(threads, times, NOTHING).tolist() == expected
+
+
+@given(EVENTS)
+def test_what_holds_changes_only_at_edges(events: list[tuple[int, int, int]]) -> None:
+    segments = innermost(*columns(events))
+    edges = set(segments.edges().tolist())
+    for thread in range(3):
+        held = segments.at(np.full(45, thread), np.arange(45), -1)
+        changes = 1 + np.flatnonzero(held[1:] != held[:-1])
+        assert set(changes.tolist()) <= edges
