@@ -1,7 +1,7 @@
 """Builds small Kineto traces with known answers, and reads them back through the real loader.
 
-Times are microseconds after the trace's base, which is always 0: the profiler's own span starts there. Every
-method that adds events returns the builder, so that a trace reads as a story:
+Times are microseconds. A loaded trace counts ns from its earliest event: begin at 0, and both agree. Every method
+that adds events returns the builder, so that a trace reads as a story:
 
     trace = (
         TraceBuilder()
