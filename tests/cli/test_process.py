@@ -32,6 +32,15 @@ def test_a_reader_that_leaves_is_no_error(trace: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_full_disk_is_one_line(trace: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "report", str(trace)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 2
+    assert done.stderr == "tracelens: cannot write to standard output: No space left on device\n"
+
+
 def test_a_narrow_encoding_gets_ascii(trace: Path) -> None:
     done = run("report", str(trace), PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert done.returncode == 0

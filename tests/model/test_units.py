@@ -28,6 +28,12 @@ def test_a_step_reads_short(ms: float, text: str) -> None:
     assert units.milliseconds(ms) == text
 
 
+def test_ends_of_a_range_have_as_many_decimals() -> None:
+    assert units.milliseconds(0) == "0"
+    assert units.millisecond_range(0.182, 0.361) == "0.18-0.36"
+    assert units.millisecond_range(2.35, 12.3) == "2.4-12.3"
+
+
 @given(st.floats(0.001, 10_000))
 def test_a_step_is_never_off_by_more_than_it_says(ms: float) -> None:
     assert float(units.milliseconds(ms).replace(",", "")) == pytest.approx(ms, rel=0.026)

@@ -47,3 +47,13 @@ def test_the_other_forms_in_a_few_words() -> None:
         "Not compile alone: 3.91. Replay cannot run. Blocked by nothing."
     )
     assert phrases.alternatives(judged("abstain")) == ""
+
+
+def test_who_waits_for_whom() -> None:
+    assert phrases.boundness(judged("replay")) == "85 % of the traced step the GPU waits for the host."
+    busy = judged("compile")
+    busy["attribution"]["classes"]["kernel"]["ns"] = 11_000_000
+    busy["window"]["steps"] = None
+    assert phrases.boundness(busy) == "92 % of the traced time the GPU works."
+    nothing = Report(example.empty_analysis(), example.abstaining()).document
+    assert phrases.boundness(nothing) == ""

@@ -20,12 +20,11 @@ def report() -> Report:
 
 
 def test_the_answer_comes_first(report: Report) -> None:
-    distrust, empty, verdict, why, others = report.to_text(limit=2).splitlines()[:5]
+    distrust, empty, verdict, others = report.to_text(limit=2).splitlines()[:4]
     assert distrust == "! Steps differ by 1.6 x; record more steps after a warm-up."
     assert not empty
     assert verdict == "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."
-    assert why == "70 % of the step the GPU waits for the host."
-    assert others.startswith("Not compile alone: 3.91. Both: 0.47. Blocked by 32 .item() a step")
+    assert others == "85 % of the traced step the GPU waits for the host. Not compile alone: 3.91."
 
 
 def test_sections_come_in_the_order_of_a_reader(report: Report) -> None:
@@ -64,3 +63,14 @@ def test_names_of_the_trace_cannot_drive_the_terminal() -> None:
     text = Report(replace(analysis, kernels=kernels), example.advice()).to_text(width=120)
     assert "evil\\x1b]0;title\\x07\\u202e" in text
     assert text.replace("\n", "").isprintable()
+
+
+def test_code_is_never_cut_and_fits() -> None:
+    advice = example.advice()
+    line = "    for batch in batches:                      # " + "a comment that is too long for the line"
+    recommendation = replace(advice.recommendation, snippet=f"with graph:\n{line}\n        step(*batch)\n")
+    text = Report(example.analysis(), replace(advice, recommendation=recommendation)).to_text(width=60)
+    assert (
+        "        # a comment that is too long for the line\n        for batch in batches:\n            step(*batch)\n"
+        in text
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -13,15 +14,18 @@ from tracelens.errors import UsageError
 
 
 def emit(text: str) -> None:
-    """Write to standard output; a reader that has gone is no error."""
+    """Write to standard output; a reader that has gone is no error, a full disk is a UsageError."""
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="backslashreplace", newline="\n")
     try:
-        with suppress(AttributeError, ValueError):
-            sys.stdout.reconfigure(errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
+        out.write(text)
+        out.flush()
+    except OSError as error:
         # Python flushes once more at exit and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise UsageError(f"cannot write to standard output: {error.strerror}") from error
 
 
 def note(text: str) -> None:

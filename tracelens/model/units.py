@@ -24,8 +24,13 @@ def significant(value: float) -> str:
 
 def milliseconds(ms: float) -> str:
     """A step's length without its unit, to 2.5 % or better ("3.97", "0.55", "0.123")."""
-    size = abs(ms)
-    return significant(ms) if size >= 0.9995 or size < 0.01995 else f"{ms:.{2 if size >= 0.1995 else 3}f}"
+    return f"{ms:,.{_decimals(ms)}f}"
+
+
+def millisecond_range(low: float, high: float) -> str:
+    """Both ends with as many decimals as the longer step needs ("0.52-0.60")."""
+    places = _decimals(high)
+    return f"{low:,.{places}f}-{high:,.{places}f}"
 
 
 def duration(ns: int) -> str:
@@ -77,6 +82,10 @@ def parse_span(text: str) -> tuple[int, int]:
     if end <= start:
         raise ValueError(f"the range {text} ends before it starts")
     return start, end
+
+
+def _decimals(ms: float) -> int:
+    return sum(0 < abs(ms) < bound for bound in (99.95, 9.995, 0.1995, 0.01995, 0.00995))
 
 
 def _unit(ns: int) -> str:

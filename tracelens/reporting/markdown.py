@@ -22,7 +22,7 @@ _NAMES: Final = frozenset({"kernel", "operator", "call", "where"})
 
 def render(document: Document) -> str:
     """GitHub-flavoured Markdown; words of the trace can neither form markup nor mention anybody."""
-    sections = (_verdict, _distrust, _forms, _next, _attribution, _why, _tables, _trace)
+    sections = (_distrust, _verdict, _forms, _next, _attribution, _why, _tables, _trace)
     return "\n\n".join(block for section in sections for block in section(document) if block) + "\n"
 
 
@@ -41,7 +41,7 @@ def code(text: str) -> str:
 
 def _verdict(document: Document) -> Iterator[str]:
     yield "### " + escaped(phrases.headline(document)).replace("->", "→")
-    said = (document["recommendation"]["summary"], phrases.alternatives(document), phrases.confidence(document))
+    said = (phrases.boundness(document), phrases.alternatives(document), phrases.confidence(document))
     yield escaped(" ".join(filter(None, said)))
 
 
@@ -58,10 +58,10 @@ def _forms(document: Document) -> Iterator[str]:
         Column("range", ">"),
         Column("speed-up", ">"),
         Column("source"),
-        Column("blocked by"),
+        Column("held up by"),
     ]
     rows = (
-        [f"**{row.name}**" if row.advised else row.name, *row[1:5], escaped(row.blocked)]
+        [f"**{row.name}**" if row.advised else row.name, *row[1:5], escaped(row.held_up)]
         for row in phrases.form_rows(document)
     )
     yield _table(columns, rows)
@@ -103,9 +103,8 @@ def _why(document: Document) -> Iterator[str]:
         + (f" [{', '.join(finding['evidence'])}]" if finding["evidence"] else "")
         for finding in document["findings"]
     )
-    text = "\n".join(lines)
-    if text:
-        yield _folded("Why", text)
+    summary = escaped(document["recommendation"]["summary"])
+    yield _folded("Why", "\n\n".join(filter(None, (summary, "\n".join(lines)))))
 
 
 def _tables(document: Document) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tracelens.reporting.ink import Ink
 from tracelens.reporting.printable import cells, cut, printable
 
 LEAST_WIDTH: Final = 40
+CODE_INDENT: Final = "    "
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[kMG]B)(?!\w))")
 
@@ -51,8 +52,14 @@ class Page:
         return (self.ink(cut(line.replace(_NO_BREAK, " "), self.width, self.more), *styles) for line in lines)
 
     def code(self, text: str) -> Iterator[str]:
-        """Lines of code, indented, never cut: they are there to be copied."""
-        return ("    " + printable(line) if line else "" for line in text.splitlines())
+        """Lines of Python, indented, never cut: they are to be copied; a comment that does not fit goes above."""
+        for line in map(printable, text.splitlines()):
+            statement, mark, comment = line.partition("  # ")
+            if mark and len(CODE_INDENT + line) > self.width:
+                inner = statement[: len(statement) - len(statement.lstrip())]
+                yield f"{CODE_INDENT}{inner}# {comment.strip()}"
+                line = statement
+            yield (CODE_INDENT + line).rstrip()
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterator[str]:
         """A grid, indented, with dim titles."""

@@ -21,7 +21,8 @@ class FormRow(NamedTuple):
     range: str
     speedup: str
     source: str
-    blocked: str
+    held_up: str
+    """What blocks the form or costs it time, or why its time is not known."""
     advised: bool
 
 
@@ -54,15 +55,27 @@ def headline(document: Document) -> str:
     return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}."
 
 
+def boundness(document: Document) -> str:
+    """Whether the GPU waits or works in the trace, with its share; "" without a window."""
+    window_ns, classes = document["attribution"]["window_ns"], document["attribution"]["classes"]
+    if not window_ns:
+        return ""
+    waits = sum(classes[name]["ns"] for name in ("dispatch", "launch", "sync")) / window_ns
+    works = classes["kernel"]["ns"] / window_ns
+    what = "step" if document["window"]["steps"] else "time"
+    does, part = ("waits for the host", waits) if waits > works else ("works", works)
+    return f"{round(100 * part)} % of the traced {what} the GPU {does}."
+
+
 def alternatives(document: Document) -> str:
     """The other forms and the blockers in a few words: "Both: 0.47. Not compile alone: 3.10. Blocked by nothing."."""
-    advised = advised_form(document)
+    own, advised = own_form(document), advised_form(document)
     if advised is None:
         return ""
-    others = [name for name in FORMS if name not in (own_form(document), advised) and name in document["forms"]]
-    blockers = document["forms"][advised]["blockers"]
-    blocked = "; ".join(_at(blocker["message"], blocker["where"]) for blocker in blockers) or "nothing"
-    return " ".join([*(_alternative(document, name) for name in others), f"Blocked by {blocked}."])
+    others = [name for name in FORMS if name not in (own, advised) and name in document["forms"]]
+    blockers = held_up(document["forms"][advised])
+    blocked = f"Blocked by {blockers or 'nothing'}." if advised != own else ""
+    return " ".join(filter(None, [*(_alternative(document, name) for name in others), blocked]))
 
 
 def confidence(document: Document) -> str:
@@ -90,13 +103,25 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 name=name,
                 step="-" if form["step_ms"] is None else units.milliseconds(form["step_ms"]),
                 range=_range(form["low"], form["high"]),
-                speedup="" if now is None or not form["step_ms"] else f"{units.significant(now / form['step_ms'])}x",
+                speedup="" if now is None or not form["step_ms"] else _times(now / form["step_ms"]),
                 source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
-                blocked="; ".join(_at(blocker["message"], blocker["where"]) for blocker in form["blockers"])
-                or form["error"]
-                or "",
+                held_up=held_up(form) or form["error"] or "",
                 advised=name == advised_form(document),
             )
+
+
+def held_up(form: FormEntry) -> str:
+    """What blocks a form or costs it time, with the places; "" when nothing does."""
+    return "; ".join(_at(blocker["message"], blocker["where"]) for blocker in form["blockers"])
+
+
+def hold_ups(document: Document) -> dict[str, list[str]]:
+    """Forms by what holds them up: what several have in common is said once."""
+    found: dict[str, list[str]] = {}
+    for row in form_rows(document):
+        if row.held_up:
+            found.setdefault(row.held_up, []).append(row.name)
+    return found
 
 
 def source(form: FormEntry) -> str:
@@ -160,7 +185,7 @@ def _alternative(document: Document, name: str) -> str:
     form, now = document["forms"][name], document["forms"][own_form(document)]["step_ms"]
     label = "compile alone" if name == "compile" else name
     if form["step_ms"] is None:
-        return f"{label.capitalize()} cannot run."
+        return f"{label.capitalize()} {'cannot run' if form['blockers'] else 'unknown'}."
     gains = now is None or form["step_ms"] < NO_GAIN * now
     return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])}."
 
@@ -170,4 +195,8 @@ def _at(message: str, where: str | None) -> str:
 
 
 def _range(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{units.milliseconds(low)}-{units.milliseconds(high)}"
+    return "" if low is None or high is None else units.millisecond_range(low, high)
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.2f}x" if factor < 9.995 else f"{units.significant(factor)}x"

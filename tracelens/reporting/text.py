@@ -39,10 +39,8 @@ def _distrust(document: Document, page: Page) -> Iterator[str]:
 
 
 def _verdict(document: Document, page: Page) -> Iterator[str]:
-    advised = document["recommendation"]
     yield from page.text(phrases.headline(document), "", None, "bold")
-    yield from page.text(advised["summary"])
-    yield from page.text(phrases.alternatives(document))
+    yield from page.text(f"{phrases.boundness(document)} {phrases.alternatives(document)}")
     yield from page.text(phrases.confidence(document), "", None, "dim")
 
 
@@ -93,15 +91,14 @@ def _forms(document: Document, page: Page) -> Iterator[str]:
     ]
     yield from page.heading("Four ways to run the step")
     yield from page.table(columns, lines)
-    for row in rows:
-        if row.blocked:
-            yield from page.text(f"{row.name} is blocked: {row.blocked}", "      ", "    ")
+    for reason, names in phrases.hold_ups(document).items():
+        yield from page.text(f"{', '.join(names)}: {reason}", "      ", "    ")
 
 
 def _why(document: Document, page: Page) -> Iterator[str]:
     findings = document["findings"]
-    if findings:
-        yield from page.heading("Why")
+    yield from page.heading("Why")
+    yield from page.text(document["recommendation"]["summary"], "  ")
     for finding in findings[:SHOWN_FINDINGS]:
         yield from _finding(finding, page)
     if len(findings) > SHOWN_FINDINGS:
