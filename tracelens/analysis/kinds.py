@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -147,6 +148,7 @@ def _argument_list(name: str) -> int:
     return len(name)
 
 
+@lru_cache(maxsize=10_000)
 def kernel_kind(name: str, category: Category = Category.KERNEL) -> Kind:
     """What a piece of device work does; copies and memsets by their category."""
     if category in (Category.COPY, Category.MEMSET):

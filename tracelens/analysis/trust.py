@@ -11,9 +11,10 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis import recording
-from tracelens.analysis.attribution import attribute
+from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
 from tracelens.model.events import SUBMITS, Category, Int64s, Trace
+from tracelens.model.intervals import covered
 
 OVERLAP_NS: Final = 10_000
 """Programmatic dependent launch overlaps kernels of one stream by up to 5 us; damage overlaps them by more."""
@@ -113,13 +114,14 @@ def _waiting(evidence: Evidence) -> float | None:
 
 def _uneven_allocation(evidence: Evidence) -> float | None:
     """Allocator share of the window if some step does without, else 0."""
-    tiles = evidence.steps.window.tiles
-    if not len(tiles) or not evidence.attribution.window_ns:
+    timeline, tiles = evidence.timeline, evidence.steps.window.tiles
+    if not evidence.attribution.window_ns:
         return None
-    share = evidence.attribution.share("dispatch", "allocator")
-    steady = (attribute(evidence.timeline, tile[None]).share("dispatch", "allocator") for tile in tiles)
-    uneven = len(tiles) == 1 or min(steady) < ALLOCATING_STEP
-    return share if uneven else 0.0
+    at = np.flatnonzero(timeline.part == Part.DISPATCH_ALLOCATOR)
+    pieces = np.column_stack((timeline.start[at], timeline.end[at]))
+    allocating = covered(pieces, tiles[:, 0], tiles[:, 1])
+    steady = len(tiles) > 1 and np.all(allocating >= ALLOCATING_STEP * (tiles[:, 1] - tiles[:, 0]))
+    return 0.0 if steady else evidence.attribution.share("dispatch", "allocator")
 
 
 def _overlap(evidence: Evidence) -> float | None:

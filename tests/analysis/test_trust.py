@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.build import TraceBuilder
+from tracelens.analysis import analyze
+from tracelens.analysis.results import Check, Trust
+from tracelens.analysis.trust import RULES
+
+INFO = (
+    "Record counts: Out-of-range = {}, Blocklisted runtime = 5, Invalid ext correlations = {}, CUPTI stopped early? = 0"
+)
+
+
+def trust(builder: TraceBuilder) -> Trust:
+    """Of its steps where it has annotated ones, else of the whole trace."""
+    annotated = any(event["name"].startswith("ProfilerStep#") for event in builder.events)
+    return analyze(builder.trace(), span=None if annotated else "all").trust
+
+
+def of(found: Trust, name: str) -> Check:
+    return next(check for check in found.checks if check.id == name)
+
+
+def check(builder: TraceBuilder, name: str) -> Check:
+    return of(trust(builder), name)
+
+
+def sound(builder: TraceBuilder | None = None, *, launches: int = 12) -> TraceBuilder:
+    """Launches with a kernel each, as a sound trace has them."""
+    builder = builder or TraceBuilder()
+    for number in range(launches):
+        builder.launch("gemm", number * 20, 5, at=number * 20 + 8, runs=10)
+    return builder
+
+
+def steps(lengths: list[int]) -> TraceBuilder:
+    """Steps of the given lengths in us and one more, with a kernel at the start and one at the end of each."""
+    builder, t = TraceBuilder(), 0
+    for number, length in enumerate([*lengths, lengths[-1]]):
+        builder.step(number, t, length - 1)
+        builder.launch("gemm", t + 1, 5, at=t + 10, runs=10).launch(
+            "gemm", t + length - 30, 5, at=t + length - 20, runs=10
+        )
+        t += length
+    return builder
+
+
+def test_a_sound_trace_passes_every_check() -> None:
+    found = trust(sound())
+    assert found.level == "ok"
+    assert all(check.passed for check in found.checks)
+    assert [check.id for check in found.checks] == ["device_events", *(rule.id for rule in RULES)]
+
+
+def test_failed_checks_come_first_and_say_what_to_record() -> None:
+    checks = trust(sound(launches=3)).checks
+    assert not checks[0].passed
+    assert "record" in checks[0].message
+    assert all(check.passed for check in checks[1:])
+
+
+@pytest.mark.parametrize(
+    ("builder", "word"),
+    [
+        (TraceBuilder(), "CPU only"),
+        (TraceBuilder().op("aten::add", 0, 5), "CPU only"),
+        (TraceBuilder().call("cudaDeviceSynchronize", 0, 5), "ran nothing"),
+        (TraceBuilder().call("cudaLaunchKernel", 0, 5), "no kernel recorded"),
+    ],
+    ids=["empty", "operators", "calls", "launches"],
+)
+def test_a_trace_without_device_work_is_unusable_and_says_why(builder: TraceBuilder, word: str) -> None:
+    found = trust(builder)
+    assert found.level == "unusable"
+    assert found.checks[0].id == "device_events"
+    assert found.checks[0].value == 0
+    assert word in found.checks[0].message
+
+
+def test_a_window_without_device_work_is_unusable() -> None:
+    found = analyze(sound().trace(), span=(500_000, 600_000)).trust
+    assert found.level == "unusable"
+    assert "another step" in found.checks[0].message
+
+
+@pytest.mark.parametrize(("launches", "passed"), [(9, False), (10, True)])
+def test_few_device_events_lower_confidence(launches: int, passed: bool) -> None:
+    judged = trust(sound(launches=launches))
+    found = of(judged, "device_events")
+    assert (found.passed, found.value, found.threshold) == (passed, launches, 10)
+    assert judged.level == ("ok" if passed else "degraded")
+
+
+@pytest.mark.parametrize(
+    ("unlinked", "value", "level"), [(1, 12 / 13, "ok"), (4, 12 / 16, "degraded"), (20, 12 / 32, "unusable")]
+)
+def test_work_without_a_launch_record(unlinked: int, value: float, level: str) -> None:
+    builder = sound()
+    for number in range(unlinked):
+        builder.kernel("lost", 240 + number * 2, 2)
+    judged = trust(builder)
+    found = of(judged, "linked")
+    assert found.value == pytest.approx(value)
+    assert found.passed == (level == "ok")
+    assert judged.level == level
+
+
+def test_work_launched_before_the_recording_does_not_count_against_it() -> None:
+    builder = TraceBuilder()
+    for number in range(20):
+        builder.kernel("before", number * 3, 2)
+    for number in range(12):
+        builder.launch("gemm", 100 + number * 20, 5, at=108 + number * 20, runs=10)
+    assert check(builder, "linked").value == 1.0
+
+
+def test_work_that_is_never_linked_is_unusable() -> None:
+    builder = TraceBuilder()
+    for number in range(12):
+        builder.kernel("lost", number * 10, 9)
+    assert check(builder, "linked").value == 0.0
+    assert trust(builder).level == "unusable"
+
+
+@pytest.mark.parametrize(("delay", "level"), [(30, "ok"), (400, "degraded"), (5000, "unusable")])
+def test_launched_work_that_does_not_start(delay: int, level: str) -> None:
+    builder = sound(launches=200).launch("late", 4000, 5, at=4005 + delay, runs=10)
+    judged = trust(builder)
+    found = of(judged, "stalled")
+    assert found.passed == (level == "ok")
+    assert judged.level == level
+    expected = max(delay - 100, 0) / (4005 + delay + 10 - 8)
+    assert found.value == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("call", "level"), [(900, "ok"), (1200, "degraded"), (20_000, "unusable")])
+def test_loading_of_kernels(call: int, level: str) -> None:
+    builder = sound(launches=1000).launch("new", 20_010, call, at=20_010 + call + 5, runs=10)
+    judged = trust(builder)
+    assert of(judged, "loading").passed == (level == "ok")
+    assert judged.level == level
+
+
+def test_allocation_that_grows_the_pool_fails_and_allocation_in_every_step_does_not() -> None:
+    once, always = steps([200, 200, 200, 200]), steps([200, 200, 200, 200])
+    once.malloc(230, 120)
+    for number in range(5):
+        always.malloc(number * 200 + 25, 100)
+    assert not check(once, "allocator").passed
+    assert check(always, "allocator").passed
+    assert trust(once).level == "degraded"
+    assert not check(sound().malloc(240, 200).launch("gemm", 450), "allocator").passed
+    assert check(sound(), "allocator").value == 0.0
+
+
+@pytest.mark.parametrize(("lost", "level"), [(0, "ok"), (2, "degraded"), (12, "unusable")])
+def test_launches_without_a_kernel(lost: int, level: str) -> None:
+    builder = sound()
+    for number in range(lost):
+        builder.call("cudaLaunchKernel", number * 20 + 6, 5)
+    judged = trust(builder)
+    found = of(judged, "lost_launches")
+    assert found.value == pytest.approx(lost / (12 + lost))
+    assert judged.level == level
+
+
+def test_memsets_without_device_work_are_not_lost_launches() -> None:
+    builder = sound()
+    for number in range(12):
+        builder.call("cudaMemsetAsync", number * 20 + 6, 2)
+    assert check(builder, "lost_launches").value == 0.0
+
+
+@pytest.mark.parametrize(("empty", "level"), [(0, "ok"), (1, "ok"), (2, "unusable")])
+def test_graph_launches_without_kernels(empty: int, level: str) -> None:
+    builder = sound().launch_graph(240, 5, [("gemm", 250, 10)])
+    for number in range(empty):
+        builder.launch_graph(270 + number * 10, 5, [])
+    judged = trust(builder)
+    assert of(judged, "graph_launches").value == pytest.approx(1 / (1 + empty))
+    assert judged.level == level
+
+
+def test_without_graph_launches_there_is_nothing_to_check() -> None:
+    found = check(sound(), "graph_launches")
+    assert (found.passed, found.value) == (True, None)
+
+
+def capture(builder: TraceBuilder) -> TraceBuilder:
+    return builder.call("cudaStreamBeginCapture", 16, 1)
+
+
+def compilation(builder: TraceBuilder) -> TraceBuilder:
+    return builder.annotation("_compile.compile_inner (dynamo_timed)", 16, 100)
+
+
+def recording(builder: TraceBuilder) -> TraceBuilder:
+    return builder.annotation("CUDAGraphNode.record (dynamo_timed)", 16, 1)
+
+
+def frames(builder: TraceBuilder) -> TraceBuilder:
+    return builder.python("torch/_dynamo/convert_frame.py(1180): _compile", 16, 100)
+
+
+@pytest.mark.parametrize(
+    ("add", "level"),
+    [(capture, "degraded"), (recording, "degraded"), (compilation, "unusable"), (frames, "unusable")],
+)
+def test_capture_or_compilation_in_the_window(add, level: str) -> None:  # noqa: ANN001
+    builder = add(sound())
+    judged = trust(builder)
+    found = of(judged, "building")
+    assert not found.passed
+    assert found.value is not None
+    assert found.value > 0
+    assert "after warm-up" in found.message
+    assert judged.level == level
+
+
+def test_running_compiled_code_is_no_compilation() -> None:
+    builder = sound().annotation("Torch-Compiled Region: 0/0", 0, 200).op("TorchDynamo Cache Lookup", 1, 2)
+    assert check(builder, "building").passed
+
+
+@pytest.mark.parametrize(("overlap", "passed"), [(4, True), (15, False)])
+def test_work_that_overlaps_on_its_stream(overlap: int, passed: bool) -> None:
+    builder = TraceBuilder()
+    for number in range(12):
+        builder.launch("gemm", number * 20, 2, at=number * 20 + 5, runs=20 + overlap)
+    judged = trust(builder)
+    found = of(judged, "overlap")
+    assert found.passed == passed
+    assert passed or judged.level == "degraded"
+
+
+def test_one_long_overlap_in_much_work_passes() -> None:
+    builder = sound(launches=400).launch("gemm", 4, 2, at=14, runs=20)
+    assert check(builder, "overlap").passed
+
+
+def test_work_of_other_streams_may_overlap() -> None:
+    builder = TraceBuilder()
+    for number in range(12):
+        builder.launch("gemm", number * 20, 2, at=number * 20 + 5, runs=50, stream=number)
+    assert check(builder, "overlap").value == 0.0
+
+
+def test_kernels_before_their_launch() -> None:
+    assert check(sound().launch("early", 260, 5, at=255, runs=2), "clock").passed is False
+    assert check(sound(), "clock").value == 0.0
+
+
+@pytest.mark.parametrize(("back", "passed"), [(0.5, True), (8, False)])
+def test_a_synchronisation_that_returns_before_its_work_ends(back: float, passed: bool) -> None:
+    builder = sound().launch("long", 240, 5, at=250, runs=100).sync(300, 50 - back)
+    judged = trust(builder)
+    found = of(judged, "sync_order")
+    assert found.value == pytest.approx(back)
+    assert found.passed == passed
+
+
+def test_a_stream_synchronisation_may_return_before_other_streams() -> None:
+    builder = sound().launch("long", 240, 5, at=250, runs=100).sync(300, 10, "stream")
+    assert check(builder, "sync_order").value is None
+
+
+@pytest.mark.parametrize(("lengths", "passed"), [([200, 210, 220], True), ([200, 200, 350], False)])
+def test_steps_that_differ(lengths: list[int], passed: bool) -> None:
+    found = check(steps(lengths), "step_spread")
+    assert found.passed == passed
+    assert found.value == pytest.approx(max(lengths) / min(lengths))
+
+
+def test_a_single_step_has_no_spread() -> None:
+    assert check(sound(), "step_spread").value is None
+
+
+@pytest.mark.parametrize("notes", [[INFO.format(0, 3)], INFO.format(0, 3)], ids=["list", "text"])
+def test_records_that_the_profiler_dropped(notes: object) -> None:
+    found = check(sound(TraceBuilder(metadata={"INFO": notes})), "dropped")
+    assert (found.passed, found.value) == (False, 3)
+
+
+def test_counts_of_sound_traces_are_no_dropped_records() -> None:
+    found = check(sound(TraceBuilder(metadata={"INFO": [INFO.format(4181, 0)]})), "dropped")
+    assert (found.passed, found.value) == (True, 0)
+    assert check(sound(), "dropped").value is None
