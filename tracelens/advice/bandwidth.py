@@ -1,0 +1,49 @@
+"""The memory bandwidth that generated kernels can count on, in bytes per ns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracelens.advice import constants as C
+from tracelens.advice.operators import Operators, Role
+from tracelens.advice.region import Region
+from tracelens.model.events import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """A rate and whether it is more than a guess."""
+
+    rate: float
+    known: bool
+    """The trace shows it or the device is listed."""
+
+
+def streaming_bandwidth(region: Region, operators: Operators) -> Bandwidth:
+    """What the trace's own pointwise kernels reach, within the device's peak; else the listed peak's usual share."""
+    peak = _peak(region)
+    usual = C.ACHIEVABLE * (peak or C.UNKNOWN_BANDWIDTH)
+    shown = _shown(region, operators)
+    if not len(shown):
+        return Bandwidth(usual, peak > 0)
+    reached = float(np.percentile(shown, 90))
+    return Bandwidth(min(max(reached, 0.7 * usual), 1.1 * usual) if peak else reached, True)
+
+
+def traffic(operators: Operators) -> Floats:
+    """Bytes that each operator reads and writes at least: its full-size inputs and one output of that size."""
+    return operators.bytes * (np.maximum(operators.inputs, 1.0) + 1.0)
+
+
+def _shown(region: Region, operators: Operators) -> Floats:
+    streams = (operators.role == Role.POINTWISE) & (region.duration > C.STREAMING_KERNEL) & (operators.bytes > 0)
+    return traffic(operators)[streams] / region.duration[streams]
+
+
+def _peak(region: Region) -> float:
+    device = int(region.trace.events.device[region.work[0]])
+    name = next((entry.name for entry in region.trace.devices if entry.id == device), "")
+    listed = [word for word in C.PEAK_BANDWIDTH if word in name]
+    return C.PEAK_BANDWIDTH[max(listed, key=len)] if listed else 0.0

@@ -1,0 +1,147 @@
+"""What in the trace prevents a form, with its count per step and its repair."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from tracelens.advice.region import Region
+from tracelens.advice.results import Blocker
+from tracelens.analysis.results import Analysis
+from tracelens.model.events import ABSENT, Category, Int64s, Role
+from tracelens.model.names import named
+
+VETOES: Final = frozenset({"sync", "pageable_copy", "changing_shapes", "changing_kernels"})
+"""Blockers that make the capture of a whole step impossible; the others cost time or need care."""
+EVIDENCE: Final = 5
+"""Handles named by one blocker."""
+LOADER_SHARE: Final = 0.05
+"""Share of the window in the data loader from which it is worth moving out. [judgement]"""
+PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
+FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
+REPAIRS: Final = (
+    (re.compile(r"_local_scalar_dense|item|is_nonzero|equal"),
+     "Keep the value on the device: torch.where instead of a Python branch, and read metrics every N steps outside."),
+    (re.compile(r"nonzero|masked_select|unique|index"),
+     "Keep shapes fixed: torch.where or a mask instead of boolean indexing, torch.nonzero_static with a size."),
+    (re.compile(r"copy|to"),
+     "Move copies between host and device out of the step: pinned memory and non_blocking=True into static buffers."),
+)  # fmt: skip
+UNNAMED_REPAIR: Final = "Remove torch.cuda.synchronize() and other waits from the step; synchronise outside it."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A blocker, and whether the trace proves it: seen in every counted step, not in a stray one."""
+
+    blocker: Blocker
+    proven: bool
+
+    @property
+    def vetoes(self) -> bool:
+        """Whether a whole step cannot be captured because of it."""
+        return self.proven and self.blocker.id in VETOES
+
+
+def find_blockers(analysis: Analysis, region: Region) -> tuple[Finding, ...]:
+    """All blockers of the counted steps."""
+    found = (
+        _syncs(analysis),
+        _pageable(analysis),
+        _host_inputs(analysis),
+        _changes(region),
+        _allocations(analysis),
+        _loader(analysis),
+    )
+    return tuple(finding for finding in found if finding is not None)
+
+
+def _per_step(analysis: Analysis, rows: Int64s) -> Int64s:
+    """How many of the rows each counted step owns."""
+    owner = analysis.steps.owner[rows]
+    return np.bincount(owner[owner != ABSENT], minlength=len(analysis.window.tiles))
+
+
+def _finding(counts: Int64s, id: str, message: str, advice: str, where: object, evidence: tuple[str, ...]) -> Finding:
+    per_step = float(counts.mean())
+    place = where if isinstance(where, str) else None
+    text = message.format(count=f"{per_step:.3g}", steps="" if counts.min() else " (not in every step)")
+    return Finding(Blocker(id, text, place, per_step, advice, evidence), bool(counts.min() > 0))
+
+
+def _syncs(analysis: Analysis) -> Finding | None:
+    syncs = analysis.syncs
+    counts = _per_step(analysis, syncs["row"].to_numpy(dtype=np.int64)) if len(syncs) else np.zeros(1, dtype=np.int64)
+    if not counts.sum():
+        return None
+    causes = Counter(zip(_texts(syncs["operator"]), _texts(syncs["call"]), strict=True))
+    operator, call = causes.most_common(1)[0][0]
+    of = syncs[(syncs["operator"].fillna("") == operator) & (syncs["call"] == call)]
+    place = next((place for place in _texts(of["where"]) if place), operator or None)
+    repair = next((advice for pattern, advice in REPAIRS if operator and pattern.search(operator)), UNNAMED_REPAIR)
+    message = f"{{count}} waits for the device a step{{steps}}, mostly {call}" + (f" in {operator}" if operator else "")
+    return _finding(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
+
+
+def _texts(column: pd.Series[str]) -> list[str]:
+    """A column's texts, "" where there is none."""
+    return [str(text) for text in column.fillna("")]
+
+
+def _copies(analysis: Analysis, pattern: re.Pattern[str]) -> Int64s:
+    events = analysis.trace.events
+    rows = np.flatnonzero((events.category == Category.COPY) & (analysis.steps.owner != ABSENT))
+    return rows[named(analysis.trace, rows, pattern)] if len(rows) else rows
+
+
+def _pageable(analysis: Analysis) -> Finding | None:
+    counts = _per_step(analysis, _copies(analysis, PAGEABLE))
+    if not counts.sum():
+        return None
+    advice = "Pin the host memory (pin_memory=True) and copy with non_blocking=True, outside the captured region."
+    return _finding(counts, "pageable_copy", "{count} copies of pageable memory a step{steps}", advice, None, ())
+
+
+def _host_inputs(analysis: Analysis) -> Finding | None:
+    counts = _per_step(analysis, _copies(analysis, FROM_HOST))
+    if not counts.sum():
+        return None
+    advice = "Give the step static device tensors and copy each batch into them before the replay."
+    return _finding(counts, "host_input", "{count} inputs a step come from the host{steps}", advice, None, ())
+
+
+def _changes(region: Region) -> Finding | None:
+    """Steps that differ: by shapes when the same operators ran, else by what ran."""
+    if region.same_kernels and region.same_shapes:
+        return None
+    if region.same_operators:
+        id, what = "changing_shapes", "Shapes change between steps"
+        advice = "Pad to a few fixed sizes (buckets) and keep one graph per size, or compile with dynamic=True."
+    else:
+        id, what = "changing_kernels", "The kernels change between steps"
+        advice = "Make the step's control flow independent of its data, or capture the parts that repeat."
+    return Finding(Blocker(id, what, None, 1.0, advice), True)
+
+
+def _allocations(analysis: Analysis) -> Finding | None:
+    events = analysis.trace.events
+    rows = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
+    counts = _per_step(analysis, rows)
+    if not counts.sum():
+        return None
+    advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
+    return _finding(counts, "allocation", "{count} device allocations or frees a step{steps}", advice, None, ())
+
+
+def _loader(analysis: Analysis) -> Finding | None:
+    share = analysis.attribution.share("dispatch", "input")
+    if share < LOADER_SHARE:
+        return None
+    advice = "Load ahead: more workers, pinned memory, a prefetching copy stream; keep loading outside the region."
+    message = f"The data loader holds up the device for {share:.0%} of the step"
+    return Finding(Blocker("host_work", message, None, 1.0, advice), True)

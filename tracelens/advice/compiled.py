@@ -1,0 +1,89 @@
+"""The step under torch.compile, and compiled and then replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracelens.advice import constants as C
+from tracelens.advice.estimate import Estimate, slower_of
+from tracelens.advice.facts import Facts
+from tracelens.advice.fusion import Compiled
+from tracelens.advice.host_time import call_gauge
+from tracelens.advice.inputs import input_copies
+from tracelens.advice.region import Region
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The better way to replay a compiled step."""
+
+    estimate: Estimate
+    variant: str
+    """"manual": capture the compiled step; "reduce-overhead": the compiler's own graphs."""
+
+
+def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: int) -> Estimate:
+    """The slower of the compiled host and the compiled device; `pieces` regions between blocking waits."""
+    if compiled.untraceable:
+        extra = C.BROKEN_COMPILE * eager.mid
+        return Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
+    host = _host(facts.region, compiled, pieces)
+    device = _device(facts, compiled, C.STREAM_SPACING, C.STREAM_SPACING)
+    mid = slower_of(host, device.mid, C.COMPILED_SIGMA)
+    return Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
+
+
+def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: int) -> Both:
+    """Compiled kernels as graph nodes; under reduce-overhead not faster than its host."""
+    device = _device(facts, compiled, C.NODE_SPACING, C.NODE_SPACING + C.MEMSET_SPACING)
+    launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH)
+    replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
+    if capturable:
+        return Both(replayed.at_least(C.REPLAY_FLOOR), "manual")
+    if compiled.untraceable:
+        return Both(_untraceable(facts.region), "reduce-overhead")
+    return Both(_trees(facts.region, replayed, pieces), "reduce-overhead")
+
+
+def _host(region: Region, compiled: Compiled, pieces: int) -> float:
+    """Guards per region, a launch per generated kernel, and the library calls left."""
+    calls = float(region.trace.events.duration[compiled.library_calls].sum()) * call_gauge(region)
+    own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + C.LIBRARY_CALL * calls
+    return own * (C.COMPILED_TRAINING if region.training else 1.0)
+
+
+def _device(facts: Facts, compiled: Compiled, spacing: float, memset_spacing: float) -> Estimate:
+    """Device time of the compiled kernels with a spacing after each."""
+    gaps = spacing * compiled.kernels + memset_spacing * compiled.memsets
+    unsure = 1.0 if compiled.certain else 1.5
+    low, high = C.FUSED_SPREAD[0] / unsure, C.FUSED_SPREAD[1] * unsure
+    single = compiled.single_precision
+    rest, factor = compiled.library - single, facts.sustained
+    return Estimate(
+        factor.mid * compiled.device + gaps,
+        factor.low * rest + C.SINGLE_PRECISION_SPREAD[0] * single + low * compiled.generated + gaps / 2,
+        factor.high * rest + C.SINGLE_PRECISION_SPREAD[1] * single + high * compiled.generated + gaps,
+    )
+
+
+def _trees(region: Region, replayed: Estimate, pieces: int) -> Estimate:
+    """Under reduce-overhead: one graph per region, launched by Python."""
+    if region.training:
+        host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters + C.REGION_OVERHEAD * (pieces - 1)
+    else:
+        host = C.TREE_FLOOR + C.REGION_OVERHEAD * (pieces - 1)
+    if pieces == 1:
+        return Estimate(max(host, replayed.mid), max(0.75 * host, replayed.low), max(1.5 * host, replayed.high))
+    mid = max(host, replayed.mid) + 0.6 * min(host, replayed.mid)
+    return Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)
+
+
+def _untraceable(region: Region) -> Estimate:
+    whole = region.host * call_gauge(region) * C.INFERENCE_HOST * (1 + C.BROKEN_REPLAY)
+    return Estimate(whole, C.BROKEN_SPREAD[0] * whole, C.BROKEN_SPREAD[1] * whole)
+
+
+def in_pieces(eager: Estimate, host: float, share: float) -> Estimate:
+    """A step whose regions are too short to gain: eager, and a share of its host time on top."""
+    mid = eager.mid + share * host
+    return Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)

@@ -1,0 +1,133 @@
+"""Every constant of the prediction with its source. Times are ns, rates bytes per ns (= GB/s) unless said.
+
+[H200] fitted on step times measured without a profiler on an H200, torch 2.11, CUDA 13, 16-core host.
+[literature] published figures. [judgement] set by reasoning; nothing measured pins it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+US: Final = 1_000.0
+
+# -- host without the profiler ---------------------------------------------------------------------------------
+REFERENCE_CALL: Final = 5.2 * US
+"""Median duration of a traced launch call on the average host of the calibration. [H200]"""
+CALL_RANGE: Final = (4.0 * US, 10.0 * US)
+"""Launch calls outside are not a host's speed (a full queue, a blocked call). [H200: 4.5 to 9.7 seen]"""
+INFERENCE_HOST: Final = 0.585
+"""Untraced over traced host time of a step at the reference call. [H200: 23 host-bound steps, rms 20 %]"""
+TRAINING_HOST: Final = 0.75
+"""The same for steps with a backward pass. [H200: 7 host-bound steps]"""
+PROFILER_STEP: Final = 30.0 * US
+"""What the profiler's own step call adds to a ProfilerStep at the reference call. [H200]"""
+HOST_SPREAD: Final = (0.68, 1.45)
+"""Range of host time around its estimate; host-bound times vary by 17 % rms between runs. [H200]"""
+BACK_PRESSURE: Final = 10.0
+"""A launch call this many medians long waits for a full queue or a lock rather than works. [judgement]"""
+LAUNCH_LATENCY: Final = 4.0 * US
+"""End of a launch call to the kernel's start on an idle device. [H200; literature: 5-10 us]"""
+SYNC_RETURN: Final = 4.0 * US
+"""End of the last kernel to the return of the call that waits for it. [H200]"""
+
+# -- device ----------------------------------------------------------------------------------------------------
+STREAM_SPACING: Final = 1.2 * US
+"""Between dependent kernels launched one by one and already queued. [H200]"""
+INTERFERENCE: Final = 0.15
+"""Share of the possible overlap of streams that contention and hand-over between streams eat. [H200, 3 workloads]"""
+NODE_SPACING: Final = 0.21 * US
+"""Between kernel nodes of a graph, over the durations of the eager kernels. [H200: 0.19-0.23 leave-one-out]"""
+MEMSET_SPACING: Final = 4.4 * US
+"""What a memset node adds to a graph. [H200: 3.8-4.7 leave-one-out]"""
+GRAPH_LAUNCH: Final = 3.0 * US
+"""Start of a graph launch to its first node, and the end of its last. [H200: 2.6-7.3]"""
+REPLAY_FLOOR: Final = 25.0 * US
+"""Host time of one replay: the copies into static inputs and the launch call. [H200]"""
+INPUT_COPY: Final = 1.5 * US
+"""Fixed cost of copying an input into its static buffer. [H200]"""
+DEVICE_SPREAD: Final = (0.95, 1.06)
+"""Range of device time between runs: clocks, power, memory layout. [H200: 1.2 % rms, 13 % under a power cap]"""
+POWER_SLOWDOWN: Final = (0.04, 0.14)
+"""How much slower dense half-precision matrix work runs once the power limit holds, after the few steps of a trace:
+usual and worst. [H200, 5 steps: -2 % to 13 %]"""
+
+# -- memory ----------------------------------------------------------------------------------------------------
+PEAK_BANDWIDTH: Final = {
+    "H200": 4_800.0, "H100": 3_350.0, "H20": 4_000.0, "A100": 2_039.0, "A10": 600.0, "B200": 8_000.0, "B300": 8_000.0,
+    "GB200": 8_000.0, "V100": 900.0, "L40": 864.0, "L4": 300.0, "T4": 320.0, "RTX 4090": 1_008.0, "RTX 5090": 1_792.0,
+    "MI300X": 5_300.0, "MI325X": 6_000.0, "MI355X": 8_000.0, "MI250X": 3_277.0,
+}  # fmt: skip
+"""Memory bandwidth in GB/s by a word of the device's name. [literature: data sheets]"""
+UNKNOWN_BANDWIDTH: Final = 1_500.0
+"""GB/s for a device that is not listed and whose trace shows none. [judgement]"""
+ACHIEVABLE: Final = 0.87
+"""Share of the peak that a streaming kernel reaches. [H200: 4.2 of 4.8 TB/s]"""
+STREAMING_KERNEL: Final = 8.0 * US
+"""Shorter kernels do not show a bandwidth. [H200]"""
+
+# -- fused kernels ---------------------------------------------------------------------------------------------
+SHORTEST_POINTWISE: Final = 1.2 * US
+SHORTEST_REDUCTION: Final = 1.5 * US
+"""A generated kernel, however small its work. [H200]"""
+RAMP: Final = 0.6 * US
+"""Start and drain of a kernel beside its streaming time. [H200]"""
+TRANSCENDENTAL: Final = 0.6e-3
+"""ns per element for each exp, tanh, sin ... in generated code: arithmetic, not traffic. [H200]"""
+ROW_REDUCTION: Final = 0.7e-3
+"""ns per element for each normalisation or reduction of rows inside a generated kernel. [H200]"""
+GATHER_REUSE: Final = 1.9
+"""Gathered rows hit the cache: traffic falls by this factor before a scatter. [H200]"""
+SPLIT_REDUCTION: Final = 4096
+"""Elements beyond which a reduction to one value runs in two stages. [H200]"""
+SPLIT_COLUMN: Final = 1 << 18
+"""Elements beyond which a reduction over the leading dimension runs in two stages. [H200]"""
+COPIED_INPUTS: Final = 8
+"""A concatenation of more tensors copies them one kernel each. [Inductor's default]"""
+OPTIMIZER_TRAFFIC: Final = 7.0
+"""Tensor passes of a fused Adam: four reads, three writes. [the algorithm]"""
+FOREACH_TRAFFIC: Final = 2.5
+"""Tensor passes of one foreach operator on average. [the operators' arities]"""
+
+# -- compiled host ---------------------------------------------------------------------------------------------
+GUARDS: Final = 50.0 * US
+"""Guards and entry of one compiled region. [H200, 25 steps]"""
+GENERATED_LAUNCH: Final = 15.7 * US
+"""Host time of one generated kernel: its output buffer, the Python wrapper, the launch. [H200, 25 steps]"""
+LIBRARY_CALL: Final = 1.37
+"""Host time of a library call from compiled code over its traced eager operator at the reference call. [H200]"""
+COMPILED_TRAINING: Final = 1.6
+"""Host time of compiled training over what its kernels explain: autograd and optimizer wrappers. [H200, 4 steps]"""
+COMPILED_SPREAD: Final = (0.7, 1.5)
+"""Range of compiled host time around its estimate. [H200: leave-one-out error 14 % median, 23 % rms]"""
+COMPILED_SIGMA: Final = 0.3
+"""Standard deviation of the logarithm of compiled host time around its estimate. [H200: 0.22 between runs alone]"""
+FUSED_SPREAD: Final = (0.75, 1.5)
+"""Range of the time of generated kernels around its estimate. [H200]"""
+UNFUSED_BIAS: Final = 0.9
+"""Device time of a single-precision addmm over eager's when its bias moves into the generated kernel that follows:
+another matrix product is chosen. Only where it leaves the device partly idle. [H200: 0.52-1.0 in 5 steps, 8 in one]"""
+SINGLE_PRECISION_SPREAD: Final = (0.55, 1.05)
+"""Range of single-precision matrix products, for which the compiler may call other kernels. [H200]"""
+UNSEEN_OPERATORS: Final = 1.5
+"""Widens the time of fused kernels that were told by their names alone. [judgement]"""
+TREE_FLOOR: Final = 110.0 * US
+"""Host time of one region under reduce-overhead, inference. [H200: 84-185]"""
+TREE_TRAINING: Final = 800.0 * US
+TREE_PARAMETER: Final = 42.0 * US
+"""Host time of a training step under reduce-overhead: fixed, and per parameter tensor. [H200, 4 steps]"""
+
+# -- blocked regions -------------------------------------------------------------------------------------------
+REGION_LAUNCHES: Final = 25.0
+"""Launches between two waits from which a compiled region between them still pays. [H200: 15-40 alike]"""
+BROKEN_COMPILE: Final = 0.15
+"""Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
+BROKEN_REPLAY: Final = 0.35
+"""The same under reduce-overhead. [H200, 5 steps]"""
+REGION_OVERHEAD: Final = 280.0 * US
+"""Leaving, resuming and replaying one region under reduce-overhead. [H200, 2 steps: the range is wide]"""
+BROKEN_SPREAD: Final = (0.7, 1.6)
+"""Range of steps that run in pieces. [H200]"""
+
+# -- the verdict -----------------------------------------------------------------------------------------------
+NEEDLESS: Final = 0.035
+"""A form must beat every simpler one by this share of the best time. [the rule's 3 %, and a margin]"""

@@ -1,0 +1,79 @@
+"""The four forms of a step, from the region of an eager trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from tracelens.advice import constants as C
+from tracelens.advice.blockers import Finding
+from tracelens.advice.compiled import in_pieces, predict_both, predict_compile
+from tracelens.advice.eager import predict_eager
+from tracelens.advice.estimate import Estimate
+from tracelens.advice.facts import Facts
+from tracelens.advice.fusion import compile_device
+from tracelens.advice.host_time import host_scale
+from tracelens.advice.region import Region
+from tracelens.advice.replay import predict_replay
+from tracelens.advice.results import Blocker, Form
+
+BREAK_GRAPHS: Final = frozenset({"sync", "changing_shapes"})
+"""Blockers that also cost a compiled step: graph breaks, recompilations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """How much of the step can run without interruption."""
+
+    capturable: bool
+    """Nothing proven prevents the capture of the whole step."""
+    pieces: int
+    """Stretches of launches between blocking waits."""
+    launches: float
+    """Launches per stretch."""
+
+
+def predict_forms(facts: Facts, findings: tuple[Finding, ...]) -> dict[str, Form]:
+    """Predicted form by name; a form that cannot run has no step time and names its blockers."""
+    region, blockers = facts.region, tuple(finding.blocker for finding in findings)
+    blocked, compiled, eager = find_pieces(region, findings), compile_device(facts), predict_eager(facts)
+    both = predict_both(facts, compiled, capturable=blocked.capturable, pieces=blocked.pieces)
+    compile, fused = predict_compile(facts, compiled, eager, blocked.pieces), both.estimate
+    if blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
+        host = region.host * host_scale(region).mid
+        compile, fused = in_pieces(eager, host, C.BROKEN_COMPILE), in_pieces(eager, host, C.BROKEN_REPLAY)
+    return {
+        "eager": eager.form(),
+        "compile": compile.form(blockers=tuple(b for b in blockers if b.id in BREAK_GRAPHS)),
+        "replay": predict_replay(facts).form(blockers=blockers) if blocked.capturable else cannot(blockers),
+        "both": fused.form(both.variant, blockers),
+    }
+
+
+def find_pieces(region: Region, findings: tuple[Finding, ...]) -> Blocked:
+    """What the proven blockers leave of the step; a stray wait is no proof and splits nothing."""
+    capturable = not any(finding.vetoes for finding in findings)
+    waits = any(finding.vetoes and finding.blocker.id == "sync" for finding in findings)
+    bounds = np.unique(np.concatenate(([0], region.waits, [len(region)]))) if waits else np.array([0, len(region)])
+    pieces = max(len(bounds) - 1, 1)
+    return Blocked(capturable, pieces, len(region) / (len(region.waits) + 1 if waits else 1))
+
+
+def cannot(blockers: tuple[Blocker, ...], error: str | None = None) -> Form:
+    """A form that cannot run."""
+    return Form(None, None, None, "predicted", blockers=blockers, error=error)
+
+
+def repaired(region: Region) -> Region:
+    """The region as if its host never waited for the device and its steps were alike."""
+    none = np.empty(0)
+    return replace(region, waits=none.astype(np.int64), wait_at=none, same_kernels=True, same_shapes=True)
+
+
+def estimate_of(form: Form) -> Estimate | None:
+    """A form's time as an estimate in ms; None when it cannot run."""
+    if form.step_ms is None:
+        return None
+    return Estimate(form.step_ms, form.low or form.step_ms, form.high or form.step_ms)

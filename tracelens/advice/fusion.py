@@ -1,0 +1,211 @@
+"""Which kernels torch.compile makes of an eager step, and how long they run: a fusion model. Times in ns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracelens.advice import constants as C
+from tracelens.advice.facts import Facts
+from tracelens.advice.operators import Operators, Role
+from tracelens.advice.region import Region
+from tracelens.model.events import Bools, Floats, Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The device work of a compiled step."""
+
+    library: float
+    """Device time of calls into libraries, as in eager."""
+    generated: float
+    """Device time of generated kernels."""
+    library_kernels: int
+    memsets: int
+    generated_kernels: int
+    library_calls: Int64s
+    """Rows of the operators that stay calls."""
+    replaced: int
+    """Eager kernels that the generated ones replace."""
+    replaced_ns: float
+    """Their device time."""
+    single_precision: float
+    """Device time of single-precision matrix products among the library calls."""
+    untraceable: bool
+    """The step calls recurrent layers, which the compiler leaves to eager."""
+    certain: bool
+    """Shapes and bandwidth were known."""
+
+    @property
+    def device(self) -> float:
+        """Device time in ns without spacing."""
+        return self.library + self.generated
+
+    @property
+    def kernels(self) -> int:
+        """All kernels, memsets apart."""
+        return self.library_kernels + self.generated_kernels
+
+
+def compile_device(facts: Facts) -> Compiled:
+    """The compiled step's device work: libraries stay, runs of other kernels between them fuse.
+
+    Streams that user code forks become one; those inside a library call stay."""
+    region, operators = facts.region, facts.operators
+    library = operators.role == Role.LIBRARY
+    overlap = 1.0 if region.fork.any() else facts.span(C.NODE_SPACING, C.NODE_SPACING).overlap
+    fused = np.flatnonzero(~library & (operators.role != Role.VANISHES))
+    groups = _Groups(region, operators, fused)
+    calls = operators.name[library & ~region.memset]
+    other = _loses_bias(operators) & (facts.share < 1)
+    duration = np.where(other, C.UNFUSED_BIAS, 1.0) * region.duration * overlap
+    return Compiled(
+        library=float(duration[library].sum()),
+        generated=float(groups.times(facts.bandwidth.rate).sum()),
+        library_kernels=int((library & ~region.memset).sum()),
+        memsets=int((library & region.memset).sum()),
+        generated_kernels=int(groups.kernels().sum()),
+        library_calls=np.unique(calls[calls >= 0]),
+        replaced=len(fused),
+        replaced_ns=float(region.duration[fused].sum()),
+        single_precision=float(duration[library & operators.single_precision].sum()),
+        untraceable=bool(operators.recurrent.any()),
+        certain=facts.bandwidth.known and bool((operators.bytes[fused] > 0).mean() > 0.5) if len(fused) else True,
+    )
+
+
+def _loses_bias(operators: Operators) -> Bools:
+    """Single-precision work of an addmm that a generated kernel follows: the compiler splits it into mm and bias."""
+    generated = np.append(operators.role[1:], Role.LIBRARY)
+    same = (
+        np.append(operators.name[1:] == operators.name[:-1], False)
+        if len(operators.name)
+        else np.empty(0, dtype=np.bool_)
+    )
+    heads = ~same & ~np.isin(generated, (Role.LIBRARY, Role.VANISHES))
+    followed = np.isin(operators.name, operators.name[heads & (operators.name >= 0)])
+    return followed & operators.single_precision & operators.biased
+
+
+class _Groups:
+    """Runs of fusable work and the kernels they become."""
+
+    def __init__(self, region: Region, operators: Operators, fused: Int64s) -> None:
+        self.work = fused
+        self.first = np.flatnonzero(_breaks(operators, fused)) if len(fused) else np.empty(0, dtype=np.int64)
+        self.operators, self.role = operators, operators.role[fused]
+        self.duration = region.duration[fused]
+        self.eager = self._sum(self.duration)
+        self.elements = self._most(operators.elements[fused])
+        self.largest = self._most(operators.bytes[fused])
+
+    def kernels(self) -> Int64s:
+        """Generated kernels per group."""
+        return self._joined() + self._copies().astype(np.int64)
+
+    def _copies(self) -> Floats:
+        """Kernels that copy one tensor each of a long concatenation; eager batches them."""
+        listed = self._most(self.operators.listed[self.work])
+        return np.where((listed > C.COPIED_INPUTS) & ~self._any(self.role == Role.FOREACH), listed - 1, 0)
+
+    def _joined(self) -> Int64s:
+        full = self._any((self.role == Role.FULL) & (self.operators.elements[self.work] > C.SPLIT_REDUCTION))
+        column = self._any((self.role == Role.COLUMN) & (self.operators.elements[self.work] > C.SPLIT_COLUMN))
+        zeroes = self._any(self.role == Role.SCATTER)
+        calls = np.maximum(self._count(np.ones(len(self.work))) / np.maximum(self._operators(), 1), 1)
+        foreach = np.where(self._any(self.role == Role.FOREACH), np.ceil(calls) - 1, 0)
+        return (1 + full + column + zeroes + foreach).astype(np.int64)
+
+    def times(self, bandwidth: float) -> Floats:
+        """Device time per group: bounded by traffic, arithmetic and the shortest kernel; never above eager."""
+        reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
+        shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
+        least = np.maximum(C.RAMP + self._traffic() / bandwidth, self._arithmetic())
+        unknown = self.eager / np.maximum(self._operators(), 1)
+        streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
+        streaming = np.where((self.largest > 0) | self._any(self.role == Role.FOREACH), streaming, unknown)
+        time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
+        return np.minimum(time, self.eager) + self._copies() * shortest
+
+    def _traffic(self) -> Floats:
+        """External reads and one write of the largest tensor."""
+        inputs = np.where(
+            self.operators.elements[self.work] == self._spread(self.elements), self.operators.inputs[self.work], 0
+        )
+        uses = self._sum(inputs) - (self._count(inputs > 0) - 1)
+        reads = np.clip(uses, 1, 2)
+        passes = reads + 1
+        reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
+        return self.largest * passes / reuse
+
+    def _arithmetic(self) -> Floats:
+        cost = C.TRANSCENDENTAL * self.operators.transcendental[self.work] + C.ROW_REDUCTION * (self.role == Role.ROW)
+        return self._sum(cost * self.operators.elements[self.work])
+
+    def _optimizer(self) -> Floats:
+        """A run of foreach operators reads and writes each tensor once instead of in every operator."""
+        return self.eager * np.minimum(C.OPTIMIZER_TRAFFIC / (C.FOREACH_TRAFFIC * np.maximum(self._operators(), 1)), 1)
+
+    def _operators(self) -> Floats:
+        """Operators per group."""
+        name = self.operators.name[self.work]
+        fresh = np.append(True, np.diff(name) != 0) if len(name) else np.empty(0, dtype=np.bool_)
+        return self._sum(fresh)
+
+    def _sum(self, values: Floats | Bools) -> Floats:
+        return np.add.reduceat(values.astype(np.float64), self.first) if len(self.first) else np.empty(0)
+
+    def _count(self, values: Floats | Bools) -> Floats:
+        return self._sum(values)
+
+    def _most(self, values: Floats) -> Floats:
+        return np.maximum.reduceat(values, self.first) if len(self.first) else np.empty(0)
+
+    def _any(self, values: Bools) -> Bools:
+        return self._sum(values) > 0
+
+    def _spread(self, values: Floats) -> Floats:
+        """A value per group, repeated for its work."""
+        return np.repeat(values, np.diff(np.append(self.first, len(self.work))))
+
+
+def _breaks(operators: Operators, fused: Int64s) -> Bools:
+    """Where a new generated kernel starts among the fusable work."""
+    role, elements, alone = operators.role[fused], operators.elements[fused], operators.standalone[fused]
+    before, size_before = np.append(-1, role[:-1]), np.append(0.0, elements[:-1])
+    apart = np.diff(_libraries_before(operators, fused), prepend=-1) > 0
+    ends = np.isin(before, (Role.FULL, Role.COLUMN, Role.SCATTER)) | np.append(False, alone[:-1]) | alone
+    foreach = (role == Role.FOREACH) != (before == Role.FOREACH)
+    breaks = apart | ends | foreach | _other_size(operators, fused, elements, size_before)
+    return breaks | ((role == Role.FULL) & _rows_in_group(role, breaks))
+
+
+def _rows_in_group(role: Int64s, breaks: Bools) -> Bools:
+    """Whether the group so far holds a reduction along rows: no kernel holds that and a reduction to one value."""
+    rows = np.cumsum(role == Role.ROW)
+    start = np.maximum.accumulate(np.where(breaks, np.arange(len(role)), 0))
+    return rows - rows[start] + (role[start] == Role.ROW) > 0
+
+
+def _libraries_before(operators: Operators, fused: Int64s) -> Int64s:
+    return np.cumsum(operators.role == Role.LIBRARY)[fused]
+
+
+def _other_size(operators: Operators, fused: Int64s, elements: Floats, before: Floats) -> Bools:
+    """Pointwise work on tensors of another size than the work before is a loop of its own, unless it reads a tensor
+    of that size (it broadcasts) or the sizes are a reduction's input and output."""
+    known = (elements > 0) & (before > 0) & (operators.role[fused] == Role.POINTWISE)
+    broadcast = operators.matched[fused] == before
+    small = np.minimum(elements, before) * 2 <= operators.row[fused]
+    return (
+        known & (elements != before) & ~broadcast & ~small & (elements < before) & ~_after_reduction(operators, fused)
+    )
+
+
+def _after_reduction(operators: Operators, fused: Int64s) -> Bools:
+    """Whether a reduction along rows came before in the same stretch between libraries."""
+    stretch = _libraries_before(operators, fused)
+    rows = np.cumsum(operators.role[fused] == Role.ROW)
+    start = np.searchsorted(stretch, stretch)
+    return rows > np.where(start > 0, rows[start - 1], 0)

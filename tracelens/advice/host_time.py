@@ -1,0 +1,22 @@
+"""What the host would take without the profiler: a ratio to the traced time, gauged by the trace's launch calls."""
+
+from __future__ import annotations
+
+from tracelens.advice import constants as C
+from tracelens.advice.estimate import Estimate, spread
+from tracelens.advice.region import Region
+
+
+def host_scale(region: Region) -> Estimate:
+    """Untraced over traced host time.
+
+    Profiling slows every operator and call; how much, a single trace does not show. The median launch call, one
+    piece of code on every host, shows how fast this host is: scale = ratio x reference call / median call."""
+    ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST
+    return spread(ratio * call_gauge(region), C.HOST_SPREAD)
+
+
+def call_gauge(region: Region) -> float:
+    """Time that the average host of the calibration takes over the traced one's, corrected by a measurement."""
+    low, high = C.CALL_RANGE
+    return region.speed * C.REFERENCE_CALL / min(max(region.call, low), high)

@@ -1,0 +1,68 @@
+"""The tensors that a replay copies into its static inputs, as far as a trace shows them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from tracelens.advice import constants as C
+from tracelens.advice.estimate import Estimate
+from tracelens.advice.operators import POINTWISE_PAIR, tensor_bytes
+from tracelens.advice.region import Region
+from tracelens.model import arguments as A
+from tracelens.model.events import ABSENT, Category
+
+TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
+"""Operators whose first argument is a table of parameters; the input follows it."""
+
+
+def input_copies(region: Region, bandwidth: float) -> Estimate:
+    """Device time to copy the step's inputs, in ns.
+
+    A trace does not say which tensors are inputs; those of the step's first operator stand in for them. There may
+    be as much again, hence the range's end."""
+    size = _first_input_bytes(region)
+    copy = 2 * size / bandwidth
+    return Estimate(C.INPUT_COPY + copy, copy, 2 * (C.INPUT_COPY + copy))
+
+
+def _first_input_bytes(region: Region) -> int:
+    trace = region.trace
+    operator = next((row for row in trace.links.operator[region.work].tolist() if row != ABSENT), ABSENT)
+    shapes = trace.args.get(A.SHAPES)
+    if operator == ABSENT or shapes is None:
+        return 0
+    outer = _outermost(region, operator)
+    name = trace.names[int(trace.events.name[outer])].removeprefix("aten::")
+    return _activation_bytes(name, *_arguments(region, outer))
+
+
+def _outermost(region: Region, row: int) -> int:
+    """The outermost aten operator around an operator: the one that the user's code called."""
+    trace = region.trace
+    while True:
+        parent = int(trace.links.parent[row])
+        if parent == ABSENT or trace.events.category[parent] != Category.OPERATOR:
+            return row
+        if not trace.names[int(trace.events.name[parent])].startswith("aten::"):
+            return row
+        row = parent
+
+
+def _arguments(region: Region, row: int) -> tuple[list[list[int]], list[str]]:
+    """Shapes and element types of an operator's arguments; [] where not recorded."""
+    found: list[list[object]] = []
+    for key in (A.SHAPES, A.DTYPES):
+        column = region.trace.args.get(key)
+        text = int(column.at([row])[0]) if column is not None else ABSENT  # pyright: ignore[reportArgumentType]
+        found.append(json.loads(region.trace.names[text]) if text != ABSENT else [])
+    return found[0], found[1]  # pyright: ignore[reportReturnType]
+
+
+def _activation_bytes(name: str, shapes: list[list[int]], dtypes: list[str]) -> int:
+    sizes = [tensor_bytes(shape, dtypes[at] if at < len(dtypes) else "float") for at, shape in enumerate(shapes)]
+    if POINTWISE_PAIR.match(name):
+        return sum(sizes)
+    at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0
+    return sizes[at] if at < len(sizes) else 0

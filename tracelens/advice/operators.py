@@ -1,0 +1,226 @@
+"""What the compiler can do with the operators of a step, and how big their tensors are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from math import prod
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from tracelens.advice.region import Region
+from tracelens.analysis.kinds import Kind, kinds
+from tracelens.model import arguments as A
+from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
+
+Json: TypeAlias = Any
+"""A parsed argument of a trace event."""
+
+
+class Role(IntEnum):
+    """What the compiler does with a kernel of eager PyTorch."""
+
+    LIBRARY = 0
+    """Stays as it is: GEMM, convolution, attention, sort, FFT, custom kernels, copies between host and device."""
+    POINTWISE = 1
+    ROW = 2
+    """A reduction or normalisation along the last dimension: fuses with its producers and consumers."""
+    FULL = 3
+    """A reduction to one value: in two stages, and its consumers start a new kernel."""
+    COLUMN = 4
+    """A reduction over leading dimensions: a kernel of its own, with its producers."""
+    SCATTER = 5
+    """Writes with atomics: zeroes first, takes its producers along, and its consumers start a new kernel."""
+    FOREACH = 6
+    """One of a run of optimizer operators over lists of tensors: the run becomes few kernels."""
+    VANISHES = 7
+    """Layout conversions around convolutions, memsets of eager reductions."""
+
+
+LIBRARY: Final = re.compile(
+    r"^_?(?:add)?mm|bmm|^mm|matmul|^linear$|addmv|^mv$|^dot$|conv|attention|^sort|^topk|fft|embedding_bag|nonzero|rnn|lstm|gru"
+    r"|unique|multinomial|masked_select|linalg_(?!vector_norm)|cholesky|^_?svd|^lu|cdist|histc|bincount|repeat_interleave"
+    r"|_fused_|^_amp_|^_local_scalar|^item|grid_sampler|randperm|^_grouped|_weight_int|segment_reduce|^median|kthvalue|^mode$"
+)
+"""Operators of aten that generated code calls instead of replacing."""
+SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward|index_reduce")
+NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|mse_loss|l1_loss|logsumexp|pool")
+REDUCTION: Final = re.compile(
+    r"^(?:sum|mean|amax|amin|max|min|var|std|prod|any|all|argmax|argmin|norm|var_mean|std_mean|aminmax|count_nonzero)$"
+)
+COLUMN: Final = re.compile(r"batch_norm|norm_backward")
+"""In training these reduce over leading dimensions."""
+MATRIX_PRODUCT: Final = re.compile(r"mm$|^mv$|^linear$")
+BIASED: Final = re.compile(r"^addmm|^baddbmm")
+RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
+POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
+"""Operators of which every tensor argument at a step's head is an input."""
+NEVER: Final = re.compile(r"(?!)")
+CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
+TRANSCENDENTAL: Final = re.compile(
+    r"exp|log|tanh|sigmoid|sin|cos|erf|gelu|silu|pow|softplus|mish|elu$|atan|digamma|softmax"
+)
+BYTES: Final = {"double": 8, "long int": 8, "long": 8, "c10::complex<float>": 8, "float": 4, "int": 4}
+HALF: Final = re.compile(r"half|bfloat|short", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operators:
+    """Columns over the n pieces of device work of a region."""
+
+    role: Int64s
+    name: Int64s
+    """Index of the operator's row; ABSENT where none launched it."""
+    elements: Floats
+    """Elements of the operator's largest tensor; 0 where shapes are not recorded."""
+    bytes: Floats
+    """Bytes of that tensor."""
+    inputs: Floats
+    """Tensors of that size among the arguments."""
+    matched: Floats
+    """Elements of the next smaller tensor among the arguments; 0 when there is none."""
+    listed: Floats
+    """Tensors in the longest list argument."""
+    row: Floats
+    """Elements of the last dimension of the largest tensor."""
+    transcendental: Bools
+    single_precision: Bools
+    """A matrix product in float32."""
+    biased: Bools
+    """A matrix product that adds a bias."""
+    recurrent: Bools
+    """A recurrent layer."""
+    standalone: Bools
+    """An index sequence: materialised where a library reads it, so never counted as fused."""
+
+
+def describe(region: Region) -> Operators:
+    """What launched each piece of work, and what the compiler makes of it."""
+    trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
+    sizes = _columns(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
+    names = _operator_names(trace, operator)
+    dims = _columns(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
+    return Operators(
+        role=_roles(region, names, dims),
+        name=operator,
+        elements=sizes[:, 0],
+        bytes=sizes[:, 1],
+        inputs=sizes[:, 2],
+        matched=sizes[:, 3],
+        listed=sizes[:, 4],
+        row=sizes[:, 5],
+        transcendental=_matches(names, TRANSCENDENTAL),
+        single_precision=_matches(names, MATRIX_PRODUCT) & (sizes[:, 1] == 4 * sizes[:, 0]),
+        biased=_matches(names, BIASED),
+        recurrent=_matches(names, RECURRENT),
+        standalone=_matches(names, re.compile("^arange$")),
+    )
+
+
+def _operator_names(trace: Trace, operator: Int64s) -> list[str]:
+    """Bare aten names ("add" of "aten::add_"); "" for device work without an operator, others in full."""
+    ids = np.where(operator == ABSENT, ABSENT, trace.events.name[operator])
+    bare = {name: _bare(trace.names[int(name)]) if name != ABSENT else "" for name in np.unique(ids).tolist()}
+    return [bare[name] for name in ids.tolist()]
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("aten::").rstrip("_") if name.startswith("aten::") else f"custom {name}"
+
+
+def _matches(names: list[str], pattern: re.Pattern[str]) -> Bools:
+    found = {name: pattern.search(name) is not None for name in set(names)}
+    return np.array([found[name] for name in names], dtype=np.bool_)
+
+
+def _roles(region: Region, names: list[str], dims: Floats) -> Int64s:
+    """Role of each piece of work, by the operator first and the kernel's kind where there is none."""
+    events = region.trace.events
+    reduces = np.select([dims == 0, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
+    kernel = kinds(region.trace, region.work)
+    foreign = _matches(names, re.compile(r"^custom |^$"))
+    rules = (
+        (_matches(names, re.compile(r"^_foreach_")), Role.FOREACH),
+        (foreign | _matches(names, LIBRARY), Role.LIBRARY),
+        (np.isin(kernel, (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)), Role.LIBRARY),
+        (events.category[region.work] == Category.COPY, Role.LIBRARY),
+        (region.memset, Role.VANISHES),
+        (_matches(names, SCATTER), Role.SCATTER),
+        (_matches(names, COLUMN if region.training else NEVER), Role.COLUMN),
+        (_matches(names, REDUCTION), reduces),
+        (_matches(names, NORMALISATION), Role.ROW),
+    )
+    role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
+    layout = _matches([region.trace.names[int(name)] for name in events.name[region.work]], CONVERTS_LAYOUT)
+    gone = (role == Role.LIBRARY) & layout & _matches(names, re.compile("conv")) & (not region.training)
+    return np.where(gone, Role.VANISHES, role)
+
+
+def _columns(
+    trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[Json, Json], tuple[float, ...]]
+) -> Floats:
+    """`read` of two JSON arguments of each operator, called once per distinct pair; [] stands for a missing one."""
+    pair = np.column_stack([_texts(trace, key, operator) for key in keys])
+    distinct, inverse = np.unique(pair, axis=0, return_inverse=True)
+    parsed = [read(*(_parse(trace, int(text)) for text in row)) for row in distinct]
+    return np.array(parsed, dtype=np.float64).reshape(len(distinct), -1)[inverse.ravel()]
+
+
+def _parse(trace: Trace, text: int) -> Json:
+    return json.loads(trace.names[text]) if text != ABSENT else []
+
+
+def _texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
+    column = trace.args.get(key)
+    if column is None:
+        return np.full(len(operator), ABSENT, dtype=np.int64)
+    return np.where(operator == ABSENT, ABSENT, column.at(operator)).astype(np.int64)
+
+
+def _sizes(shapes: Json, dtypes: Json) -> tuple[float, ...]:
+    """(elements, bytes, inputs, matched, listed, row) of one operator's arguments."""
+    tensors: list[tuple[int, int, int]] = []
+    listed = 0
+    for at, shape in enumerate(shapes):
+        dtype = dtypes[at] if at < len(dtypes) else "float"
+        lists = bool(shape) and isinstance(shape[0], list)
+        listed = max(listed, len(shape) if lists else 0)
+        tensors += [(prod(dims), _width(dtype), dims[-1]) for dims in (shape if lists else [shape]) if dims]
+    if not tensors:
+        return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0)
+    elements, width, row = max(tensors, key=lambda tensor: (tensor[0], tensor[1]))
+    smaller = max((size for size, _, _ in tensors if size < elements), default=0)
+    return (elements, elements * width, sum(size == elements for size, _, _ in tensors), smaller, listed, row)
+
+
+def tensor_bytes(shape: list[int], dtype: str) -> int:
+    """Bytes of a tensor; 0 for an argument that is none."""
+    return prod(shape) * _width(dtype) if shape and not isinstance(shape[0], list) else 0
+
+
+def _width(dtype: str) -> int:
+    """Bytes of one element."""
+    if HALF.search(dtype):
+        return 2
+    return BYTES.get(dtype, 1 if dtype in ("bool", "unsigned char", "signed char") else 4)
+
+
+def _reduces(shapes: Json, concrete: Json) -> tuple[float]:
+    """0 for a reduction to one value, 1 over leading dimensions only, 2 over the last or unknown."""
+    if not shapes or not shapes[0]:
+        return (2.0,)
+    rank = len(shapes[0])
+    given = [text for text in concrete[1:2] if isinstance(text, str) and text.strip("[]")]
+    if not given:
+        return (0.0 if concrete and not _keeps(shapes) else 2.0,)
+    dims = [int(dim) % rank for dim in re.findall(r"-?\d+", given[0])]
+    return (0.0 if len(set(dims)) == rank else 1.0 if rank - 1 not in dims else 2.0,)
+
+
+def _keeps(shapes: Json) -> bool:
+    """Whether an operator without dimensions takes a second tensor (torch.max of two) and so reduces nothing."""
+    return len(shapes) > 1 and bool(shapes[1])

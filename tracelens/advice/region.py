@@ -1,0 +1,202 @@
+"""One representative step: its device work in launch order, and the host that launched it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tracelens.advice import constants as C
+from tracelens.analysis.results import Analysis, Steps
+from tracelens.analysis.waits import blocking_waits
+from tracelens.model import arguments as A
+from tracelens.model.events import ABSENT, Bools, Category, Floats, Int32s, Int64s, Role, Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """A step of n pieces of device work in launch order. Host times are ns after the step's start on the host,
+    with the time that the host only waited taken out."""
+
+    trace: Trace
+    work: Int64s
+    """(n) Rows of the device work."""
+    duration: Floats
+    """(n) ns, mean over the counted steps where they run the same kernels."""
+    stream: Int32s
+    memset: Bools
+    issued: Floats
+    """(n) End of the call that launched each."""
+    fork: Bools
+    """(n) Since the launch before, streams were told to wait for an event recorded just then: a fork or a join."""
+    source: Int64s
+    """(n) Position of the work whose recorded event this waits for, by the launch before the record; else ABSENT."""
+    waits: Int64s
+    """(w) Pieces of work launched before each blocking wait, ascending."""
+    wait_at: Floats
+    """(w) Host time of each wait."""
+    host: float
+    """Host time of the whole step, median over the counted steps."""
+    call: float
+    """Median duration of a launch call in ns: how fast this host is."""
+    speed: float
+    """Host time over what the model of the profiler's cost says, where a measurement tells; else 1."""
+    training: bool
+    parameters: int
+    """Parameter tensors that received a gradient."""
+    steps: int
+    """Counted steps."""
+    same_kernels: bool
+    """Every counted step launched the same kernels in the same order."""
+    same_operators: bool
+    """... from the same operators in the same order."""
+    same_shapes: bool
+    """... with inputs of the same shapes; True where shapes are not recorded."""
+
+    def __len__(self) -> int:
+        return len(self.work)
+
+
+def find_region(analysis: Analysis) -> Region | None:
+    """The representative step of an analysis; None without device work that a counted step launched."""
+    trace, steps = analysis.trace, analysis.steps
+    runs = _launched(trace, steps, analysis.device)
+    if not runs:
+        return None
+    chosen = _typical(trace, runs)
+    work = runs[chosen]
+    same = _alike(runs, trace.events.name)
+    duration = trace.events.duration[np.vstack(runs)].mean(axis=0) if same else trace.events.duration[work]
+    host = _Host(trace, steps, chosen)
+    call = trace.links.launch[work].astype(np.int64)
+    waits = host.waits()
+    fork, source = host.edges(call)
+    return Region(
+        trace=trace,
+        work=work,
+        duration=duration.astype(np.float64),
+        stream=trace.events.stream[work],
+        memset=trace.events.category[work] == Category.MEMSET,
+        issued=host.clock(trace.events.end[call]),
+        fork=fork,
+        source=source,
+        waits=np.searchsorted(trace.events.start[call], trace.events.start[waits]),
+        wait_at=host.clock(trace.events.start[waits]),
+        host=host.length(),
+        call=host.call,
+        speed=1.0,
+        training=host.count(("autograd::engine::evaluate_function", "Optimizer.step")) > 0,
+        parameters=host.count(("torch::autograd::AccumulateGrad",)),
+        steps=len(runs),
+        same_kernels=same,
+        same_operators=_alike(operators := [_operators(trace, run) for run in runs], trace.events.name),
+        same_shapes=_same_shapes(trace, operators),
+    )
+
+
+def _launched(trace: Trace, steps: Steps, device: int) -> list[Int64s]:
+    """Device work of each counted step that has any, in launch order."""
+    events = trace.events
+    work = np.flatnonzero((steps.owner != ABSENT) & events.device_work() & (events.device == device))
+    work = work[trace.links.launch[work] != ABSENT]
+    call = trace.links.launch[work]
+    work = work[np.lexsort((events.start[work], events.start[call], steps.owner[work]))]
+    owner = steps.owner[work]
+    runs = [work[owner == step] for step in range(len(steps.window.tiles))]
+    return [run for run in runs if len(run)]
+
+
+def _typical(trace: Trace, runs: list[Int64s]) -> int:
+    """The step of median device time (the lower of two)."""
+    busy = [int(trace.events.duration[run].sum()) for run in runs]
+    return int(np.argsort(busy, kind="stable")[(len(busy) - 1) // 2])
+
+
+def _operators(trace: Trace, run: Int64s) -> Int64s:
+    """Operators that launched a step's work, each once, in launch order."""
+    rows = trace.links.operator[run].astype(np.int64)
+    rows = rows[np.append(True, np.diff(rows) != 0)]
+    return rows[rows != ABSENT]
+
+
+def _alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
+    """Whether a column reads the same over every run of rows."""
+    return all(np.array_equal(column[runs[0]], column[other]) for other in runs)
+
+
+def _same_shapes(trace: Trace, runs: list[Int64s]) -> bool:
+    column = trace.args.get(A.SHAPES)
+    if column is None:
+        return True
+    shapes = [column.at(run) for run in runs]
+    return all(np.array_equal(shapes[0], other) for other in shapes)
+
+
+class _Host:
+    """The host side of one counted step, and its clock without waits."""
+
+    def __init__(self, trace: Trace, steps: Steps, step: int) -> None:
+        self.trace, self.steps = trace, steps
+        self.start, self.end = (int(bound) for bound in steps.host[step])
+        events = trace.events
+        inside = (events.start >= self.start) & (events.start < self.end) & (events.phase == ord("X"))
+        host = ~np.isin(events.category, (Category.SPAN, Category.DEVICE_SYNC, Category.DEVICE_ANNOTATION))
+        self.rows: Int64s = np.flatnonzero(inside & host & ~events.device_work())
+        launches = (steps.owner != ABSENT) & (events.role == Role.LAUNCH)
+        calls = events.duration[np.flatnonzero(launches & (events.category == Category.RUNTIME))]
+        self.call = float(np.median(calls)) if len(calls) else C.REFERENCE_CALL
+
+    def count(self, prefixes: tuple[str, ...]) -> int:
+        """Host events of the step whose name starts with one of `prefixes`."""
+        names, counts = np.unique(self.trace.events.name[self.rows], return_counts=True)
+        wanted = [self.trace.names[int(name)].startswith(prefixes) for name in names]
+        return int(counts[wanted].sum())
+
+    def waits(self) -> Int64s:
+        """Rows of the step's blocking waits in start order."""
+        rows = self.rows[blocking_waits(self.trace)[self.rows]]
+        return rows[np.argsort(self.trace.events.start[rows], kind="stable")]
+
+    def clock(self, times: npt.NDArray[np.int64]) -> Floats:
+        """Ns after the step's start at `times`, less the waiting before."""
+        start, spent = self._idle()
+        before = np.append(0.0, np.cumsum(spent))[np.searchsorted(start, times, side="right")]
+        return np.maximum(times - self.start - before, 0.0)
+
+    def length(self) -> float:
+        """Median host time of the counted steps, less the waiting of this one and the profiler's own step call."""
+        whole = self.steps.host[:, 1] - self.steps.host[:, 0]
+        profiler = C.PROFILER_STEP * self.call / C.REFERENCE_CALL if self.steps.window.kind == "profiler_step" else 0.0
+        return float(max(np.median(whole) - self._idle()[1].sum() - profiler, 0.0))
+
+    def edges(self, calls: Int64s) -> tuple[Bools, Int64s]:
+        """(fork, source) of each launch, from the records and waits of events on the host.
+
+        Record and wait at once, outside any operator, is Stream.wait_stream; libraries hand over from the work
+        launched last before the record."""
+        events = self.trace.events
+        recorded = np.sort(events.start[self.rows[events.role[self.rows] == Role.EVENT_RECORD]])
+        told = self.rows[events.role[self.rows] == Role.EVENT_WAIT]
+        launched = events.start[calls]
+        heir = np.searchsorted(launched, events.start[told])
+        record = np.searchsorted(recorded, events.start[told]) - 1
+        usable = (heir < len(calls)) & (record >= 0)
+        told, heir, before = told[usable], heir[usable], np.searchsorted(launched, recorded[record[usable]])
+        at_once = (before == heir) & (self.trace.links.operator[told] == ABSENT)
+        fork, source = np.zeros(len(calls), dtype=np.bool_), np.full(len(calls), ABSENT, dtype=np.int64)
+        fork[heir[at_once]] = True
+        late = ~at_once & (before > 0)
+        np.maximum.at(source, heir[late], before[late] - 1)
+        return fork, source
+
+    def _idle(self) -> tuple[Int64s, Floats]:
+        """Start and length of the host's waiting: blocking waits, and what a full queue adds to launch calls."""
+        events = self.trace.events
+        waits = self.waits()
+        launches = self.rows[events.role[self.rows] == Role.LAUNCH]
+        slow = launches[events.duration[launches] > C.BACK_PRESSURE * self.call]
+        rows = np.concatenate((waits, slow))
+        spent = np.append(events.duration[waits].astype(float), events.duration[slow] - self.call)
+        order = np.argsort(events.start[rows], kind="stable")
+        return events.start[rows][order], spent[order]

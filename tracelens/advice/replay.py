@@ -1,0 +1,19 @@
+"""The step replayed from a CUDA Graph of its unchanged kernels."""
+
+from __future__ import annotations
+
+from tracelens.advice import constants as C
+from tracelens.advice.estimate import Estimate
+from tracelens.advice.facts import Facts
+from tracelens.advice.inputs import input_copies
+
+
+def predict_replay(facts: Facts) -> Estimate:
+    """Device schedule of the traced kernels with graph spacing, one launch, and the copies into static inputs."""
+    span = facts.span(C.NODE_SPACING, C.NODE_SPACING + C.MEMSET_SPACING)
+    device = Estimate(
+        facts.sustained.mid * span.expected + C.GRAPH_LAUNCH,
+        facts.sustained.low * (span.least + span.expected) / 2,
+        facts.sustained.high * (span.most + span.expected) / 2 + C.GRAPH_LAUNCH,
+    )
+    return (device + input_copies(facts.region, facts.bandwidth.rate)).at_least(C.REPLAY_FLOOR)

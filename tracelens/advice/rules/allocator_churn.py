@@ -1,0 +1,40 @@
+"""Device memory is allocated or freed inside steady steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
+
+SHARE: Final = 0.02
+"""Share of the window in allocation gaps. [traces with a working cache: 0]"""
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires when the device idles during cudaMalloc, cudaFree and their like."""
+    del forms
+    share = analysis.attribution.share("dispatch", "allocator")
+    if share < SHARE:
+        return None
+    gaps = analysis.gaps
+    return Finding(
+        RULE.id,
+        severity(share),
+        f"Device memory is allocated or freed for {share:.0%} of the step",
+        per_step_ms(analysis, analysis.attribution.parts["dispatch"]["allocator"]),
+        tuple(gaps[gaps["part"] == "allocator"].nlargest(EVIDENCE, "ns")["handle"]),
+        "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented.",
+    )
+
+
+RULE: Final = Rule(
+    "allocator_churn",
+    "Allocator churn",
+    "The caching allocator makes steady steps free of cudaMalloc and cudaFree, which block; calls in every step mean "
+    "that the cache is emptied or fragmented.",
+    "https://pytorch.org/docs/stable/notes/cuda.html#cuda-memory-management",
+    check,
+)

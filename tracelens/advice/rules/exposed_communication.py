@@ -1,0 +1,39 @@
+"""Communication that no computation hides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
+
+SHARE: Final = 0.05
+"""Share of the window in exposed communication. [judgement]"""
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires on exposed communication; a long collective may also wait for a late rank, which one trace cannot tell."""
+    del forms
+    share = analysis.attribution.share("kernel", "communication")
+    if share < SHARE:
+        return None
+    kernels = analysis.kernels
+    return Finding(
+        RULE.id,
+        severity(share),
+        f"Communication that nothing hides takes {share:.0%} of the step",
+        per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]),
+        tuple(kernels[kernels["kind"] == "communication"]["example"].dropna().head()),
+        "Overlap it with computation (buckets, prefetch), send less, and compare ranks for a late one.",
+    )
+
+
+RULE: Final = Rule(
+    "exposed_communication",
+    "Exposed communication",
+    "Neither compile nor replay shortens a collective; overlap does. Kernels that wait for peers count as busy.",
+    "https://pytorch.org/docs/stable/notes/ddp.html",
+    check,
+)

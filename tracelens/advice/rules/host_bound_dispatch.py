@@ -1,0 +1,44 @@
+"""The device waits for the host to launch the next kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
+from tracelens.analysis.results import Analysis
+from tracelens.model.units import share as percent
+
+IDLE: Final = 0.3
+"""Share of the step in dispatch and launch gaps from which the host is the limit, profiler cost included: untraced
+gaps are about half as long. [H200]"""
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires on a step that spends much of its time between launches; saves what replay would."""
+    idle = analysis.attribution.share("dispatch") + analysis.attribution.share("launch")
+    if idle < IDLE:
+        return None
+    eager, times = forms["eager"].step_ms, [form.step_ms for form in forms.values() if form.step_ms is not None]
+    saving = max(eager - min(times), 0.0) if eager is not None and times else None
+    gaps = analysis.gaps
+    longest = gaps[gaps["class"].isin(("dispatch", "launch"))].nlargest(EVIDENCE, "ns")
+    return Finding(
+        RULE.id,
+        severity(idle),
+        f"The device is idle for {percent(idle)} of the traced step while the host prepares launches",
+        saving,
+        tuple(longest["handle"]),
+        "Launch less: replay a CUDA Graph, fuse with torch.compile, or use fused and foreach operators.",
+    )
+
+
+RULE: Final = Rule(
+    "host_bound_dispatch",
+    "Host-bound dispatch",
+    "Each operator costs the host 5 to 20 us; kernels shorter than that starve the device. Gaps are measured with the "
+    "profiler on and are about half as long without it.",
+    "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
+    check,
+)

@@ -1,0 +1,41 @@
+"""Copies from or to memory that is not pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
+
+PINNED_SPEED: Final = 2.0
+"""Pageable copies run at about half the speed of pinned ones, through a staging buffer. [literature]"""
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires on any copy that the runtime calls pageable; saves half of it where it is exposed."""
+    del forms
+    kernels = analysis.kernels
+    pageable = kernels[kernels["name"].str.contains("Pageable", case=False, regex=False)] if len(kernels) else kernels
+    if pageable.empty:
+        return None
+    ns = float(pageable["total_ns"].sum())
+    exposed = min(ns, float(analysis.attribution.parts["kernel"]["copy"]))
+    return Finding(
+        RULE.id,
+        severity(exposed / max(analysis.attribution.window_ns, 1)),
+        f"{int(pageable['count'].sum()):,} copies use pageable host memory",
+        per_step_ms(analysis, exposed * (1 - 1 / PINNED_SPEED)),
+        tuple(pageable["example"].dropna().head()),
+        "Allocate the host side with pin_memory=True (DataLoader has the option) and copy with non_blocking=True.",
+    )
+
+
+RULE: Final = Rule(
+    "pageable_copies",
+    "Pageable copies",
+    "The driver stages pageable memory through its own pinned buffer: the copy is slower and the call blocks.",
+    "https://pytorch.org/tutorials/intermediate/pinmem_nonblock.html",
+    check,
+)

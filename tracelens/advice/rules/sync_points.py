@@ -1,0 +1,44 @@
+"""The host waits for the device inside the step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
+from tracelens.model.units import counted
+
+MEANINGFUL: Final = 0.005
+"""Share of the window that removing all waits must be able to save before they are worth naming. [judgement]"""
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires when waits drain the queue; waits that overlap a busy device cost nothing and stay silent."""
+    del forms
+    syncs, window = analysis.syncs, analysis.attribution.window_ns
+    if syncs.empty or not window:
+        return None
+    low, high = float(syncs["saving_low_ns"].sum()), float(syncs["saving_high_ns"].sum())
+    if high < MEANINGFUL * window:
+        return None
+    costly = syncs.nlargest(EVIDENCE, "saving_high_ns")
+    return Finding(
+        RULE.id,
+        severity(high / window),
+        f"{counted(len(syncs), 'wait')} for the device drain the queue",
+        per_step_ms(analysis, (low + high) / 2),
+        tuple(costly["handle"]),
+        "Keep values on the device (torch.where, masks), read metrics outside the step and less often.",
+    )
+
+
+RULE: Final = Rule(
+    "sync_points",
+    "Sync points",
+    "A wait empties the queue; the device idles until the host has launched again. The saving is the middle of what is "
+    "surely lost and of all idle time that a host without waits would hide. Waits also prevent graph capture.",
+    "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization",
+    check,
+)

@@ -1,0 +1,113 @@
+"""When device work runs: streams, forks and joins, waits of the host; all times in ns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracelens.advice import constants as C
+from tracelens.advice.region import Region
+from tracelens.model.events import ABSENT, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How long a step's device work takes when the host is no limit."""
+
+    expected: float
+    least: float
+    """Streams overlap freely: the critical path."""
+    most: float
+    """Nothing overlaps: the sum."""
+
+    @property
+    def overlap(self) -> float:
+        """What overlap of streams leaves of the sum: 1 on one stream."""
+        return self.expected / self.most if self.most else 1.0
+
+
+def device_span(region: Region, share: Floats, spacing: float, memset_spacing: float) -> Span:
+    """Device time of the step with a spacing after each piece of work, overlap of streams kept.
+
+    The order within streams and the events between them give the critical path. Kernels side by side share the
+    device, so the step is not shorter than the sum of what each takes of it."""
+    taken = region.duration + np.where(region.memset, memset_spacing, spacing)
+    whole = float(taken.sum())
+    if len(np.unique(region.stream)) < 2:
+        return Span(whole, whole, whole)
+    path = critical_path(region, taken)
+    crowd = float((region.duration * share).sum())
+    return Span(min(max(path + C.INTERFERENCE * (whole - path), crowd), whole), path, whole)
+
+
+def critical_path(region: Region, taken: Floats) -> float:
+    """Length of the longest chain of stream order and event edges.
+
+    Traces rarely say which event a stream waits for. An event recorded and waited for at once is Stream.wait_stream:
+    before work on the main stream (the lowest id) a join of all others, else a fork of the others from it. A later
+    wait is for the work launched before the record. Edges that the trace's own times refute are dropped."""
+    main = int(region.stream.min())
+    others = [stream for stream in np.unique(region.stream).tolist() if stream != main]
+    ready = dict.fromkeys([main, *others], 0.0)
+    last = dict.fromkeys([main, *others], ABSENT)
+    finish: dict[int, float] = {}
+    for first, final, spent in _runs(region, taken):
+        stream = int(region.stream[first])
+        edges = [int(region.source[first])]
+        if region.fork[first]:
+            edges += [last[main]] if stream != main else [last[other] for other in others]
+        held = [edge for edge in edges if edge != ABSENT and _holds(region, edge, first)]
+        begin = max((finish[edge] for edge in held), default=0.0)
+        heirs = [stream] if stream == main or not region.fork[first] else others
+        ready.update({heir: max(ready[heir], begin) for heir in heirs})
+        ready[stream] += spent
+        finish[final], last[stream] = ready[stream], final
+    return max(ready.values())
+
+
+def _holds(region: Region, edge: int, first: int) -> bool:
+    """Whether the trace itself ran the edge's source before its target."""
+    events, work = region.trace.events, region.work
+    return bool(events.end[work[edge]] <= events.start[work[first]])
+
+
+def _runs(region: Region, taken: Floats) -> Iterator[tuple[int, int, float]]:
+    """(first, last, time) of maximal runs of work on one stream; an edge starts or ends at every run's bound."""
+    head = np.append(True, np.diff(region.stream) != 0) | region.fork | (region.source != ABSENT)
+    after = region.source[region.source != ABSENT] + 1
+    head[after[after < len(head)]] = True
+    first = np.flatnonzero(head)
+    last = np.append(first[1:], len(head)) - 1
+    yield from zip(first.tolist(), last.tolist(), np.add.reduceat(taken, first).tolist(), strict=True)
+
+
+def eager_period(region: Region, overlap: float, host_scale: float, device_scale: float) -> float:
+    """Time of one step when its launches repeat step after step, with host times scaled.
+
+    One queue in launch order: work starts a latency after its launch or when the work before it is done; a wait
+    holds the host until the queue is empty. Work of several streams is shortened to what overlap leaves of it."""
+    duration = (region.duration * device_scale + C.STREAM_SPACING) * overlap
+    bounds = np.concatenate(([0], region.waits, [len(region)]))
+    now = done = finished = 0.0
+    for _ in range(3):
+        finished = done
+        shift = now
+        for part, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+            issued = shift + host_scale * region.issued[begin:end] + C.LAUNCH_LATENCY
+            done = _drain(issued, duration[begin:end], done)
+            if part < len(region.waits):
+                reached = shift + host_scale * float(region.wait_at[part])
+                shift += max(done - reached, 0.0) + C.SYNC_RETURN
+        now = shift + host_scale * region.host
+    return done - finished
+
+
+def _drain(issued: Floats, duration: Floats, done: float) -> float:
+    """When a queue that is free at `done` finishes work issued at given times: the latest of every start plus all
+    that follows it."""
+    if not len(issued):
+        return done
+    remaining = np.cumsum(duration[::-1])[::-1]
+    return float(max((issued + remaining).max(), done + remaining[0]))

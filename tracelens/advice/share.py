@@ -1,0 +1,67 @@
+"""How much of a device a kernel takes while it runs."""
+
+from __future__ import annotations
+
+import json
+from math import prod
+
+import numpy as np
+
+from tracelens.advice.bandwidth import traffic
+from tracelens.advice.operators import Operators, Role
+from tracelens.advice.region import Region
+from tracelens.model import arguments as A
+from tracelens.model.events import ABSENT, Category, Floats, Int64s
+
+BLOCKS_PER_MULTIPROCESSOR = 32
+"""At most so many thread blocks run on one multiprocessor at a time, whatever their size. [CUDA guide, since 5.0]"""
+
+
+def share_of_device(region: Region, operators: Operators, bandwidth: float) -> Floats:
+    """Share 0..1 per piece of work: of the thread blocks that fit on the device or of its memory bandwidth, whichever
+    is more.
+
+    What fits follows from threads, registers and shared memory of a block. Copies and memsets take nothing; a
+    kernel whose grid the trace does not give takes all. Two kernels that each fill the device gain nothing side by
+    side."""
+    asked = traffic(operators) / bandwidth / np.maximum(region.duration, 1)
+    streams = np.where(operators.role == Role.POINTWISE, asked, 0)
+    blocks = _product(region, A.GRID)
+    fit = _resident(region) * _property(region, "numSms")
+    share = np.where((blocks > 0) & (fit > 0), np.minimum(blocks / np.maximum(fit, 1), 1.0), 1.0)
+    share = np.maximum(share, np.minimum(streams, 1.0))
+    return np.where(region.trace.events.category[region.work] == Category.KERNEL, share, 0.0)
+
+
+def _resident(region: Region) -> Int64s:
+    """Blocks of each kernel that fit on one multiprocessor; 0 where unknown."""
+    threads = np.maximum(_product(region, A.BLOCK), 0)
+    registers = np.maximum(_number(region, A.REGISTERS), 1) * threads
+    shared = np.maximum(_number(region, A.SHARED_MEMORY), 0)
+    limits = (
+        (threads, _property(region, "maxThreadsPerMultiprocessor")),
+        (registers, _property(region, "regsPerMultiprocessor")),
+        (shared, _property(region, "sharedMemPerMultiprocessor")),
+    )
+    fits = np.full(len(region), BLOCKS_PER_MULTIPROCESSOR)
+    for used, available in limits:
+        fits = np.where(used > 0, np.minimum(fits, available // np.maximum(used, 1)), fits)
+    return np.where(threads > 0, np.maximum(fits, 1), 0)
+
+
+def _property(region: Region, name: str) -> int:
+    device = int(region.trace.events.device[region.work[0]])
+    entry = next((entry for entry in region.trace.devices if entry.id == device), None)
+    return int(entry.properties.get(name, 0)) if entry else 0
+
+
+def _number(region: Region, key: str) -> Int64s:
+    column = region.trace.args.get(key)
+    return np.full(len(region), ABSENT) if column is None else column.at(region.work).astype(np.int64)
+
+
+def _product(region: Region, key: str) -> Int64s:
+    """Product of the numbers in a text argument such as "[64, 1, 1]"; ABSENT where there is none."""
+    distinct, inverse = np.unique(_number(region, key), return_inverse=True)
+    texts = [region.trace.names[int(text)] if text != ABSENT else "" for text in distinct]
+    return np.array([prod(json.loads(text)) if text else ABSENT for text in texts], dtype=np.int64)[inverse]

@@ -1,0 +1,35 @@
+"""Forms of a trace whose step is compiled or replayed already: how it runs, and what is left to gain."""
+
+from __future__ import annotations
+
+from tracelens.advice import constants as C
+from tracelens.advice.compiled import predict_both
+from tracelens.advice.eager import predict_eager
+from tracelens.advice.facts import Facts
+from tracelens.advice.forms import cannot
+from tracelens.advice.fusion import compile_device
+from tracelens.advice.replay import predict_replay
+from tracelens.advice.results import Form
+
+UNSEEN = "not visible in a trace of another form: record an eager step"
+
+
+def traced_forms(facts: Facts, form: str) -> dict[str, Form]:
+    """Forms as far as a trace of `form` ("compile", "replay" or "both") shows them.
+
+    A compiled step runs at the host's own speed; the same kernels replayed are "both". A replayed step shows its
+    kernels but no operators, so fusing them is a guess by kind with a wide range."""
+    unseen = cannot((), UNSEEN)
+    replayed = predict_replay(facts)
+    if form == "compile":
+        return {
+            "eager": unseen,
+            "compile": predict_eager(facts).form(),
+            "replay": unseen,
+            "both": replayed.form("manual"),
+        }
+    if form == "both":
+        return {"eager": unseen, "compile": unseen, "replay": unseen, "both": replayed.form()}
+    both = predict_both(facts, compile_device(facts), capturable=True, pieces=1)
+    guess = both.estimate.widened(C.UNSEEN_OPERATORS).form(both.variant)
+    return {"eager": unseen, "compile": unseen, "replay": replayed.form("manual"), "both": guess}
