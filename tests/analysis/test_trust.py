@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.build import TraceBuilder
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Check, Trust
 from tracelens.analysis.trust import RULES
+from tracelens.loading import load_trace
 
 INFO = (
     "Record counts: Out-of-range = {}, Blocklisted runtime = 5, Invalid ext correlations = {}, CUPTI stopped early? = 0"
@@ -286,3 +289,24 @@ def test_counts_of_sound_traces_are_no_dropped_records() -> None:
     found = check(sound(TraceBuilder(metadata={"INFO": [INFO.format(4181, 0)]})), "dropped")
     assert (found.passed, found.value) == (True, 0)
     assert check(sound(), "dropped").value is None
+
+
+def cut(builder: TraceBuilder, path: Path, share: float) -> Trust:
+    path.write_bytes(builder.bytes()[: int(len(builder.bytes()) * share)])
+    return analyze(load_trace(path), span="all").trust
+
+
+def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
+    found = cut(sound(launches=40), tmp_path / "cut.json", 0.7)
+    assert of(found, "whole").passed is False
+    assert found.level == "degraded"
+    assert check(sound(), "whole").value == 0
+
+
+def test_a_file_cut_before_its_device_work(tmp_path: Path) -> None:
+    builder = TraceBuilder()
+    for number in range(40):
+        builder.op("aten::add", number * 20, 10)
+    found = cut(sound(builder), tmp_path / "cut.json", 0.5)
+    assert found.level == "unusable"
+    assert "finish writing" in found.checks[0].message

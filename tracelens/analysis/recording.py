@@ -27,6 +27,9 @@ _RECORD_COUNT: Final = re.compile(
 )
 """Counts that are 0 in a sound trace; "Out-of-range" and "Blocklisted runtime" are not."""
 
+_LOSSES: Final = ("file cut short", "event cut short", "unreadable event skipped")
+"""Repairs (Repair.kind) that leave events out."""
+
 
 def work_in_window(trace: Trace, steps: Steps, device: int) -> Int64s:
     """Rows of a device's work that shares time with the window, in start order."""
@@ -120,6 +123,11 @@ def step_spread(steps: Steps) -> float | None:
     tiles = steps.window.tiles
     length = tiles[:, 1] - tiles[:, 0] if len(tiles) > 1 else np.zeros(0, dtype=np.int64)
     return float(length.max() / length.min()) if len(length) and length.min() > 0 else None
+
+
+def losses(trace: Trace) -> int:
+    """Places of the file where events were lost: cut off, or too damaged to read."""
+    return sum(repair.count for repair in trace.repairs if repair.kind in _LOSSES)
 
 
 def dropped_records(trace: Trace) -> float | None:

@@ -87,6 +87,8 @@ def _why_nothing_ran(trace: Trace) -> str:
     events = trace.events
     if events.device_work().any():
         return "no device work in this window; choose another step, range or device"
+    if recording.losses(trace):
+        return "no device work in what is left of the file; let the profiler finish writing, then copy it whole"
     calls = events.category == Category.RUNTIME
     if np.isin(events.role[calls], SUBMITS).any():
         return (
@@ -242,6 +244,15 @@ RULES: Final = (
         None,
         "the longest step is {value:.2f} x the shortest",
         "the longest step is {value:.2f} x the shortest: the median may not hold; record more steps after warm-up",
+    ),
+    Rule(
+        "whole",
+        lambda evidence: float(recording.losses(evidence.trace)),
+        0.0,
+        None,
+        "the file was read whole",
+        "events are missing: the file is cut short or damaged in {value:.0f} places; let the profiler finish writing, "
+        "then copy it whole",
     ),
     Rule(
         "dropped",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -27,9 +28,9 @@ def places(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object
     The innermost Python frame around the event (for device work: around its launch call; for backward
     operators: around their forward) that lies in no library; in traces of early profilers the first such
     entry of the operator's "Call stack". The line is the one that the profiler gives: a function's first."""
-    host = host_rows(trace, rows)
-    own = _frame_around(trace, host)
-    forward = _frame_around(trace, _forward(trace, np.where(own == ABSENT, host, ABSENT)))
+    host, parent, users = host_rows(trace, rows), trace.links.parent, _user_frames(trace)
+    own = nearest(parent, host, users)
+    forward = nearest(parent, _forward(trace, np.where(own == ABSENT, host, ABSENT)), users)
     frame = np.where(own == ABSENT, forward, own)
     found = _of_call_stacks(trace, np.where(frame == ABSENT, host, ABSENT))
     known = np.flatnonzero(frame != ABSENT)
@@ -44,6 +45,7 @@ def host_rows(trace: Trace, rows: npt.NDArray[np.integer]) -> Int64s:
     return np.where(on_device, trace.links.launch[rows], rows).astype(np.int64) if len(rows) else rows.astype(np.int64)
 
 
+@lru_cache(maxsize=100_000)
 def place(frame: str) -> str | None:
     """ "file:line" of a frame such as "model.py(41): forward"; None when it lies in a library."""
     match = _FRAME.match(frame)
@@ -60,12 +62,8 @@ def _in_library(file: str) -> bool:
     return top in _LIBRARIES or top in _STANDARD_LIBRARY or _INSTALLED.search(file) is not None
 
 
-def _frame_around(trace: Trace, host: Int64s) -> Int64s:
-    """Row of the innermost of the user's frames around each host event, else ABSENT."""
-    return nearest(trace.links.parent, host, _user_frames(trace))
-
-
 def _user_frames(trace: Trace) -> Bools:
+    """Mask (n) of the Python frames of the user's own code."""
     frames = np.flatnonzero(trace.events.category == Category.PYTHON)
     mask = np.zeros(len(trace.events), dtype=np.bool_)
     mask[frames] = tell_names(trace, frames, lambda name: place(name) is not None).astype(np.bool_)
