@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,21 @@ def test_a_reader_that_leaves_is_no_error(trace: Path) -> None:
     done = subprocess.run(["bash", "-c", pipe], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.endswith("0\n")
     assert done.stderr == ""
+
+
+def test_ctrl_c_ends_with_130() -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "report", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    # More than a pipe holds: once this is written, the command is reading.
+    process.stdin.write(b'{"traceEvents": [' + b'{"ph": "i", "name": "a", "ts": 1, "pid": 1, "tid": 1},\n' * 10_000)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert err == b"tracelens: interrupted\n"
 
 
 def test_a_full_disk_is_one_line(trace: Path) -> None:

@@ -24,7 +24,7 @@ def judged(verdict: str, own: str = "eager", **forms: Form) -> Document:
         ("both", "compile", "Both: 3.91 -> 0.47 ms (predicted 0.40-0.60)."),
         ("neither", "eager", "Neither: the step stays at 3.97 ms (predicted 3.80-4.10)."),
         ("replay", "replay", "Replay, as it runs now: 0.55 ms (predicted 0.52-0.60)."),
-        ("abstain", "eager", "No verdict."),
+        ("abstain", "eager", "No verdict. 70 % of the step the GPU waits for the host."),
     ],
 )
 def test_the_verdict_in_one_line(verdict: str, own: str, line: str) -> None:

@@ -20,8 +20,9 @@ def report() -> Report:
 
 
 def test_the_answer_comes_first(report: Report) -> None:
-    distrust, empty, verdict, others = report.to_text(limit=2).splitlines()[:4]
-    assert distrust == "! Steps differ by 1.6 x; record more steps after a warm-up."
+    trust, reason, empty, verdict, others = report.to_text(limit=2).splitlines()[:5]
+    assert trust == "! Trust: degraded"
+    assert reason == "  - Steps differ by 1.6 x; record more steps after a warm-up."
     assert not empty
     assert verdict == "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."
     assert others == "85 % of the traced step the GPU waits for the host. Not compile alone: 3.91."
@@ -29,7 +30,7 @@ def test_the_answer_comes_first(report: Report) -> None:
 
 def test_sections_come_in_the_order_of_a_reader(report: Report) -> None:
     text = report.to_text()
-    titles = ["! Steps", "Replay:", "Where the step goes", "Four ways", "Why", "What to do next", "Kernels", "Trace"]
+    titles = ["! Trust", "Replay:", "Where the step goes", "Four ways", "Why", "What to do next", "Kernels", "Trace"]
     places = [text.index(title) for title in titles]
     assert places == sorted(places)
 

@@ -64,7 +64,8 @@ def _forms(document: Document) -> Iterator[str]:
         [f"**{row.name}**" if row.advised else row.name, *row[1:5], escaped(row.held_up)]
         for row in phrases.form_rows(document)
     )
-    yield _table(columns, rows)
+    if any(form["step_ms"] for form in document["forms"].values()):
+        yield _table(columns, rows)
 
 
 def _next(document: Document) -> Iterator[str]:
@@ -103,8 +104,9 @@ def _why(document: Document) -> Iterator[str]:
         + (f" [{', '.join(finding['evidence'])}]" if finding["evidence"] else "")
         for finding in document["findings"]
     )
-    summary = escaped(document["recommendation"]["summary"])
-    yield _folded("Why", "\n\n".join(filter(None, (summary, "\n".join(lines)))))
+    text = "\n\n".join(filter(None, (escaped(phrases.explanation(document)), "\n".join(lines))))
+    if text:
+        yield _folded("Why", text)
 
 
 def _tables(document: Document) -> Iterator[str]:

@@ -43,7 +43,7 @@ def headline(document: Document) -> str:
     """The verdict in one line: "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."."""
     verdict, own, advised = document["recommendation"]["verdict"], own_form(document), advised_form(document)
     if advised is None:
-        return "No verdict."
+        return f"No verdict. {document['recommendation']['summary'].removeprefix('No verdict.').strip()}"
     form, now = document["forms"][advised], document["forms"][own]
     if form["step_ms"] is None:
         return f"{verdict.capitalize()}."
@@ -53,6 +53,12 @@ def headline(document: Document) -> str:
     if verdict == own or now["step_ms"] is None:
         return f"{verdict.capitalize()}, as it runs now: {after}."
     return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}."
+
+
+def explanation(document: Document) -> str:
+    """The advice's own words, unless the headline has them."""
+    advised = document["recommendation"]
+    return "" if advised["verdict"] == "abstain" else advised["summary"]
 
 
 def boundness(document: Document) -> str:

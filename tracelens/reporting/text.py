@@ -31,11 +31,13 @@ def render(document: Document, *, width: int = 80, color: bool = False, unicode:
 def _distrust(document: Document, page: Page) -> Iterator[str]:
     """The trust checks that failed, before anything else."""
     level, failed = document["trust"]["level"], phrases.failed_checks(document)
+    if not failed:
+        return
     color = "red" if level == "unusable" else "yellow"
+    yield from page.text(f"Trust: {level}", "  ", "! ", color, "bold")
     for message in failed:
-        yield from page.text(message, "  ", "! ", color)
-    if failed:
-        yield ""
+        yield from page.text(message, "    ", "  - ", color)
+    yield ""
 
 
 def _verdict(document: Document, page: Page) -> Iterator[str]:
@@ -96,9 +98,10 @@ def _forms(document: Document, page: Page) -> Iterator[str]:
 
 
 def _why(document: Document, page: Page) -> Iterator[str]:
-    findings = document["findings"]
-    yield from page.heading("Why")
-    yield from page.text(document["recommendation"]["summary"], "  ")
+    findings, summary = document["findings"], phrases.explanation(document)
+    if findings or summary:
+        yield from page.heading("Why")
+    yield from page.text(summary, "  ")
     for finding in findings[:SHOWN_FINDINGS]:
         yield from _finding(finding, page)
     if len(findings) > SHOWN_FINDINGS:
