@@ -91,6 +91,7 @@ class TraceBuilder:
         self.metadata = dict(metadata or {})
         self.threads: dict[int, str] = {MAIN_THREAD: "python3"}
         self.device_names: dict[int, str] = {}
+        self._recorded_until: float | None = None
         self._correlation = FIRST_CORRELATION
         self._external_id = 0
 
@@ -296,6 +297,11 @@ class TraceBuilder:
         self.threads[thread] = name
         return self
 
+    def recorded(self, until: float) -> Self:
+        """When the recording stopped, if not at the end of the last event."""
+        self._recorded_until = until
+        return self
+
     def stamp(self, **content: object) -> Self:
         """What `tracelens capture` writes into a trace."""
         self.metadata["tracelens"] = {"schema_version": 1, **content}
@@ -370,8 +376,9 @@ class TraceBuilder:
         return found
 
     def _closing(self) -> list[dict[str, Any]]:
-        """Names of processes and threads, and the profiler's own span from 0 to the last event's end."""
+        """Names of processes and threads, and the profiler's own span over the recording."""
         end = max((event["ts"] + event.get("dur", 0) for event in self.events if "ts" in event), default=0)
+        end = end if self._recorded_until is None else self._recorded_until
         where = {"pid": "Spans", "tid": "PyTorch Profiler"}
         span = {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", **where, "ts": 0, "dur": _us(end)}
         names = [_metadata("process_name", HOST_PID, 0, "python3")]

@@ -9,8 +9,8 @@ from tracelens.model.intervals import length, union
 
 HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
 ABSURD_FACTOR = 1.5
-"""An event that ends later than this many recorded spans after the first event has a broken duration."""
-_SURE = (Category.OPERATOR, Category.RUNTIME, Category.KERNEL, Category.COPY, Category.MEMSET)
+"""An event that ends later than this many recorded spans after the trace's base has a broken duration."""
+_SURE = (Category.OPERATOR, Category.RUNTIME, Category.KERNEL, Category.COPY, Category.MEMSET, Category.SPAN)
 
 
 def device_rows(trace: Trace, device: int) -> Int64s:
@@ -35,11 +35,11 @@ def believable(trace: Trace) -> Bools:
 
     Annotations and Python frames that never ended may claim seconds in a trace of microseconds."""
     events = trace.events
-    complete = (events.phase == ord("X")) & (events.category != Category.SPAN)
+    complete = events.phase == ord("X")
     sure = complete & np.isin(events.category, _SURE)
     sure = sure if sure.any() else complete
-    first, last = int(events.start[complete].min(initial=0)), int(events.end[sure].max(initial=0))
-    return complete & (events.end <= first + ABSURD_FACTOR * (last - first))
+    last = ABSURD_FACTOR * int(events.end[sure].max(initial=0))
+    return complete & (events.category != Category.SPAN) & (events.end <= last)
 
 
 def recorded_end(trace: Trace) -> int:

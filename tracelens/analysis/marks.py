@@ -107,19 +107,19 @@ def _rows(trace: Trace, names: list[int]) -> Int64s:
 
 
 def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
-    """Marks at the starts of rows that lie in no other of them; None where no sound one is left.
+    """Marks at the starts of rows that lie in no other of them, none for a broken duration; None without rows.
 
     The last of an annotation's repetitions goes on to the end of the recording: the annotation may mark no more
-    than the step's beginning."""
+    than the step's beginning.
+    """
+    if not len(rows):
+        return None
     sound = rows[believable(trace)[rows]]
     notes = (f"{len(rows) - len(sound)} x {name} left out: its duration is broken",) if len(sound) < len(rows) else ()
-    if not len(sound):
-        return None
-    reach = np.maximum.accumulate(trace.events.end[sound])
-    outer = sound[np.append(True, trace.events.end[sound][1:] > reach[:-1])]
-    repeats = kind == "annotation" and len(outer) > 1
-    end = recorded_end(trace) + 1 if repeats else int(trace.events.end[outer[-1]])
-    return Marks(kind, name, trace.events.start[outer], end, notes)
+    start, end = trace.events.start[sound], trace.events.end[sound]
+    outer = np.append(True, end[1:] > np.maximum.accumulate(end)[:-1])[: len(sound)]
+    repeats = kind == "annotation" and np.count_nonzero(outer) > 1
+    return Marks(kind, name, start[outer], recorded_end(trace) + 1 if repeats else int(end.max(initial=0)), notes)
 
 
 def _user_annotation(trace: Trace, launched: Int64s) -> Marks | None:

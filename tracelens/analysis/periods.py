@@ -34,7 +34,7 @@ def find_period(trace: Trace, rows: Int64s) -> Period | None:
 
     One graph launch counts as one launch, told apart by all its kernels. The unit may be a layer of the step."""
     calls, content = _launch_sequence(trace, rows)
-    length = _period(content)
+    length = period_of(content)
     return None if not length else Period(length, len(content) / length, trace.events.start[calls[::length]])
 
 
@@ -55,7 +55,7 @@ def _launch_sequence(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s]:
     return launch[first], np.unique(digest, return_inverse=True)[1].astype(np.int64)
 
 
-def _period(content: Int64s) -> int:
+def period_of(content: Int64s) -> int:
     """Length of the shortest period of a sequence; 0 where it has none."""
     candidates = _candidates(content)
     matches = [np.count_nonzero(content[p:] == content[:-p]) / (len(content) - p) for p in candidates]

@@ -1,0 +1,311 @@
+"""Which tiles are counted as steps, and which step owns which work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.build import TraceBuilder
+from tracelens.analysis.results import Steps
+from tracelens.analysis.steps import device_ids, find_steps
+from tracelens.errors import UsageError
+from tracelens.model.events import ABSENT, Trace
+
+AUTOGRAD = 4001
+
+
+def steps_of(lengths: list[float], builder: TraceBuilder | None = None, lag: float = 10) -> TraceBuilder:
+    """ProfilerSteps of these lengths, each with two launches; their kernels start `lag` us after the call."""
+    builder, start = builder or TraceBuilder(), 0.0
+    for number, length in enumerate(lengths):
+        builder.step(number, start, length)
+        builder.launch("gemm", start + 10, 5, at=start + 10 + lag, runs=10)
+        builder.launch("relu", start + 30, 5, at=start + 30 + lag, runs=10)
+        start += length
+    return builder
+
+
+def tiles_us(steps: Steps) -> list[list[float]]:
+    return (steps.window.tiles / 1000).tolist()
+
+
+def owned(trace: Trace, steps: Steps, name: str) -> list[int]:
+    """Owners of the events of this name, by start."""
+    rows = np.flatnonzero(trace.events.name == trace.names.index(name))
+    return steps.owner[rows[np.argsort(trace.events.start[rows], kind="stable")]].tolist()
+
+
+# -- ProfilerStep -----------------------------------------------------------------------------------------------
+
+
+def test_a_step_runs_from_its_first_device_event_to_the_next_steps() -> None:
+    steps = find_steps(steps_of([100, 110, 90]).trace(), 0)
+    assert (steps.window.kind, steps.window.name) == ("profiler_step", "ProfilerStep")
+    assert tiles_us(steps) == [[20, 120], [120, 230]]
+    assert (steps.host / 1000).tolist() == [[0, 100], [100, 210]]
+    assert steps.window.length == 210_000
+    assert steps.notes == ()
+
+
+def test_work_belongs_to_the_step_that_launched_it_however_late_it_runs() -> None:
+    trace = steps_of([100, 100, 100, 100], lag=150).trace()
+    steps = find_steps(trace, 0)
+    assert owned(trace, steps, "gemm") == [0, 1, 2, ABSENT]
+    assert owned(trace, steps, "cudaLaunchKernel") == [0, 0, 1, 1, 2, 2, ABSENT, ABSENT]
+    assert tiles_us(steps) == [[160, 260], [260, 360], [360, 460]]
+
+
+def test_launches_of_any_thread_count() -> None:
+    builder = steps_of([100, 100, 100])
+    trace = (
+        builder.launch("backward", 160, 5, at=250, runs=5, thread=AUTOGRAD).op("Mm", 150, 30, thread=AUTOGRAD).trace()
+    )
+    steps = find_steps(trace, 0)
+    assert owned(trace, steps, "backward") == [1]
+    assert owned(trace, steps, "Mm") == [1]
+
+
+def test_every_step_owns_the_same_device_time_where_work_lags() -> None:
+    trace = steps_of([100] * 6, lag=250).trace()
+    steps = find_steps(trace, 0)
+    work = trace.events.device_work() & (steps.owner != ABSENT)
+    assert np.bincount(steps.owner[work], trace.events.duration[work]).tolist() == [20_000] * 5
+
+
+def test_a_long_first_step_is_left_out_as_warm_up() -> None:
+    steps = find_steps(steps_of([116, 100, 100, 100]).trace(), 0)
+    assert tiles_us(steps) == [[136, 236], [236, 336]]
+    assert steps.notes == ("first step left out as warm-up: 1.16 x the median of the others",)
+
+
+@pytest.mark.parametrize("lengths", [[115, 100, 100, 100], [300, 100, 100]])
+def test_a_like_first_step_or_one_of_two_is_kept(lengths: list[float]) -> None:
+    assert len(find_steps(steps_of(lengths).trace(), 0).window.tiles) == len(lengths) - 1
+
+
+def test_a_single_step_runs_from_its_start_to_the_end_of_its_work() -> None:
+    trace = TraceBuilder().step(7, 5, 60).launch("gemm", 20, 5, at=40, runs=50).op("aten::mm", 0, 1).trace()
+    steps = find_steps(trace, 0)
+    assert steps.window.kind == "single_step"
+    assert tiles_us(steps) == [[5, 90]]
+    assert owned(trace, steps, "gemm") == [0]
+    assert owned(trace, steps, "aten::mm") == [ABSENT]
+
+
+def test_a_single_step_outlasts_its_work() -> None:
+    trace = TraceBuilder().step(7, 0, 200).launch("gemm", 20, 5, at=40, runs=50).trace()
+    assert tiles_us(find_steps(trace, 0)) == [[0, 200]]
+
+
+def test_a_step_without_device_work_is_left_out_and_said_so() -> None:
+    builder = TraceBuilder().step(1, 0, 2).step(2, 2, 100).launch("gemm", 20, 5, at=40, runs=20)
+    steps = find_steps(builder.trace(), 0)
+    assert steps.window.kind == "single_step"
+    assert tiles_us(steps) == [[2, 102]]
+    assert steps.notes[0] == "1 step left out: no device work"
+
+
+def test_a_step_of_absurd_duration_does_not_poison_the_window() -> None:
+    trace = steps_of([100, 100, 100], TraceBuilder().recorded(400).step(99, 5, 13_300_000)).trace()
+    steps = find_steps(trace, 0)
+    assert tiles_us(steps) == [[20, 120], [120, 220]]
+    assert steps.notes == ("1 x ProfilerStep left out: its duration is broken",)
+
+
+def test_only_an_absurd_step_leaves_the_whole_trace() -> None:
+    trace = TraceBuilder().recorded(400).step(1, 0, 13_300_000).launch("gemm", 0, 5, at=10, runs=10).trace()
+    steps = find_steps(trace, 0)
+    assert steps.window.kind == "whole"
+    assert tiles_us(steps) == [[10, 20]]
+    assert "1 x ProfilerStep left out: its duration is broken" in steps.notes
+
+
+def test_steps_recorded_by_early_profilers_as_operators_count() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        builder.op(f"ProfilerStep#{number}", 100 * number, 100).launch("gemm", 100 * number + 10, runs=10)
+    assert find_steps(builder.trace(), 0).window.kind == "profiler_step"
+
+
+def test_unlinked_work_at_the_head_belongs_to_no_step() -> None:
+    trace = steps_of([100, 100, 100]).kernel("stray", 0, 15).trace()
+    steps = find_steps(trace, 0)
+    assert tiles_us(steps) == [[20, 120], [120, 220]]
+    assert owned(trace, steps, "stray") == [ABSENT]
+
+
+def test_tiles_are_disjoint_where_device_work_is_out_of_order() -> None:
+    builder = TraceBuilder().step(0, 0, 100).step(1, 100, 100).step(2, 200, 100)
+    builder.launch("late", 10, 5, at=150, runs=5).launch("early", 110, 5, at=120, runs=5, stream=9)
+    steps = find_steps(builder.launch("last", 210, 5, at=220, runs=5).trace(), 0)
+    assert tiles_us(steps) == [[150, 220]]
+    assert steps.notes == ("1 step joined with the one before: device work out of order",)
+
+
+def test_other_devices_do_not_matter() -> None:
+    trace = steps_of([100, 100, 100]).launch("other", 1, 2, at=3, runs=290, device=1).trace()
+    steps = find_steps(trace, 0)
+    assert tiles_us(steps) == [[20, 120], [120, 220]]
+    assert owned(trace, steps, "other") == [ABSENT]
+    assert device_ids(trace) == [1, 0]
+
+
+# -- annotations ------------------------------------------------------------------------------------------------
+
+
+def loops(name: str, count: int = 4, builder: TraceBuilder | None = None) -> TraceBuilder:
+    """A loop of 100 us that begins with an annotation of 20 us and launches two kernels after it."""
+    builder = builder or TraceBuilder()
+    for number in range(count):
+        start = 100 * number
+        builder.annotation(name.format(number), start, 20)
+        builder.launch("gemm", start + 30, at=start + 50, runs=10).launch("relu", start + 40, at=start + 60, runs=10)
+    return builder
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Optimizer.zero_grad#Adam.zero_grad",
+        "Optimizer.step#Adam.step",
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+        "train step",
+        "iteration {}",
+    ],
+)
+def test_a_repeating_annotation_marks_steps(name: str) -> None:
+    steps = find_steps(loops(name).trace(), 0)
+    assert steps.window.kind == "annotation"
+    assert tiles_us(steps) == [[50, 150], [150, 250], [250, 350]]
+
+
+def test_two_occurrences_are_not_enough() -> None:
+    assert find_steps(loops("train step", count=2).trace(), 0).window.kind == "whole"
+
+
+def test_zero_grad_comes_before_step() -> None:
+    builder = loops("Optimizer.step#Adam.step")
+    for number in range(4):
+        builder.annotation("Optimizer.zero_grad#Adam.zero_grad", 100 * number + 25, 2)
+    assert find_steps(builder.trace(), 0).window.name == "Optimizer.zero_grad#Adam.zero_grad"
+
+
+def test_an_annotation_of_each_layer_marks_no_step() -> None:
+    """Three layers a step, then an optimizer of its own: the layers do not lead the same work each time."""
+    builder = TraceBuilder()
+    for number in range(4):
+        for layer in range(3):
+            start = 400 * number + 100 * layer
+            builder.annotation("layer", start, 90).launch(f"layer {layer}", start + 10, at=start + 20, runs=10)
+        for kernel in range(9):
+            builder.launch(f"adam {kernel}", 400 * number + 300 + 8 * kernel, 2, runs=3)
+    assert find_steps(builder.trace(), 0).window.kind == "period"
+
+
+def test_annotations_of_collectives_and_compilers_mark_no_step() -> None:
+    for name in ("nccl:all_reduce", "## Call CompiledFxGraph f ##", "Torch-Compiled Region: 0/0"):
+        assert find_steps(loops(name).trace(), 0).window.kind == "period"
+
+
+def test_a_named_annotation_is_taken() -> None:
+    trace = loops("forward", builder=steps_of([])).trace()
+    steps = find_steps(trace, 0, name="forward")
+    assert (steps.window.kind, steps.window.name) == ("annotation", "forward")
+    assert len(steps.window.tiles) == 3
+
+
+def test_a_name_without_its_number_takes_all() -> None:
+    trace = steps_of([100, 100, 100]).trace()
+    assert tiles_us(find_steps(trace, 0, name="ProfilerStep")) == [[20, 120], [120, 220]]
+
+
+def test_a_name_with_its_number_takes_one() -> None:
+    steps = find_steps(steps_of([100, 100, 100]).trace(), 0, name="ProfilerStep#1")
+    assert steps.window.kind == "single_step"
+    assert tiles_us(steps) == [[100, 200]]
+
+
+def test_an_unknown_name_is_an_error_that_names_what_there_is() -> None:
+    trace = loops("forward").trace()
+    with pytest.raises(UsageError, match=r"'forwad', did you mean 'forward'.*the trace has forward") as error:
+        find_steps(trace, 0, name="forwad")
+    assert "\n" not in str(error.value)
+    with pytest.raises(UsageError, match="the trace has none"):
+        find_steps(TraceBuilder().launch("gemm", 0).trace(), 0, name="forward")
+
+
+def test_a_name_without_device_work_is_an_error() -> None:
+    trace = TraceBuilder().launch("gemm", 0, 5).annotation("evaluate", 50, 10).trace()
+    with pytest.raises(UsageError, match="'evaluate' launched no device work"):
+        find_steps(trace, 0, name="evaluate")
+
+
+# -- period -----------------------------------------------------------------------------------------------------
+
+
+def test_the_period_of_the_launches_is_the_last_resort() -> None:
+    builder = TraceBuilder()
+    for number in range(5):
+        for at, kernel in enumerate(("embed", "gemm", "gemm", "softmax")):
+            builder.launch(kernel, 100 * number + 20 * at, 5, runs=10)
+    trace = builder.trace()
+    steps = find_steps(trace, 0)
+    assert (steps.window.kind, steps.window.name) == ("period", "repeated unit of 4 launches")
+    assert tiles_us(steps) == [[8, 108], [108, 208], [208, 308], [308, 408]]
+    assert owned(trace, steps, "softmax") == [0, 1, 2, 3, ABSENT]
+    assert "it may be a layer" in steps.notes[0]
+
+
+def test_a_graph_launch_counts_as_one() -> None:
+    builder = TraceBuilder()
+    for start in (0, 100, 200, 300):
+        builder.copy(start, 2, at=start + 3, runs=2)
+        builder.launch_graph(start + 5, 5, [("layer", start + 12 + 10 * at, 8) for at in range(4)])
+    steps = find_steps(builder.trace(), 0)
+    assert steps.window.name == "repeated unit of 2 launches"
+    assert tiles_us(steps) == [[3, 103], [103, 203], [203, 303]]
+
+
+def test_nothing_that_repeats_is_one_window() -> None:
+    builder = TraceBuilder()
+    for number in range(8):
+        builder.launch(f"kernel {number}", 20 * number, 5, runs=10)
+    trace = builder.kernel("stray", 300, 10).trace()
+    steps = find_steps(trace, 0)
+    assert steps.window.kind == "whole"
+    assert tiles_us(steps) == [[8, 310]]
+    assert owned(trace, steps, "stray") == [0]
+    assert owned(trace, steps, "cudaLaunchKernel") == [0] * 8
+
+
+# -- range ------------------------------------------------------------------------------------------------------
+
+
+def test_a_range_is_one_tile_that_owns_what_was_launched_in_it() -> None:
+    trace = steps_of([100, 100, 100], lag=60).trace()
+    steps = find_steps(trace, 0, span=(100_000, 200_000))
+    assert steps.window.kind == "range"
+    assert tiles_us(steps) == [[100, 200]]
+    assert owned(trace, steps, "relu") == [ABSENT, 0, ABSENT]
+
+
+def test_all_is_the_first_to_the_last_device_event() -> None:
+    trace = steps_of([100, 100, 100]).kernel("stray", 2, 3).trace()
+    steps = find_steps(trace, 0, span="all")
+    assert (steps.window.kind, steps.window.name) == ("range", "all")
+    assert tiles_us(steps) == [[2, 250]]
+    assert set(steps.owner[trace.events.device_work()].tolist()) == {0}
+
+
+def test_an_empty_range_is_an_error() -> None:
+    with pytest.raises(UsageError, match="empty range"):
+        find_steps(steps_of([100, 100]).trace(), 0, span=(5, 5))
+
+
+@pytest.mark.parametrize("builder", [TraceBuilder(), TraceBuilder().step(0, 0, 100).op("aten::mm", 0, 10)])
+def test_no_device_work_gives_no_tiles(builder: TraceBuilder) -> None:
+    trace = builder.trace()
+    for steps in (find_steps(trace, 0), find_steps(trace, 0, span="all")):
+        assert steps.window.tiles.shape == steps.host.shape == (0, 2)
+        assert steps.owner.tolist() == [ABSENT] * len(trace.events)
+    assert device_ids(trace) == []
