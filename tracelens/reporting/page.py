@@ -14,7 +14,7 @@ from tracelens.reporting.ink import Ink
 from tracelens.reporting.printable import cells, cut, printable
 
 LEAST_WIDTH: Final = 40
-CODE_INDENT: Final = "    "
+CODE_INDENT: Final = "  "
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[kMG]B)(?!\w))")
 
@@ -48,7 +48,7 @@ class Page:
         width = max(LEAST_WIDTH, self.width)
         head = indent if first is None else first
         whole = _BEFORE_UNIT.sub(_NO_BREAK, printable(text))
-        lines = textwrap.wrap(whole, width, initial_indent=head, subsequent_indent=indent)
+        lines = textwrap.wrap(whole, width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False)
         return (self.ink(cut(line.replace(_NO_BREAK, " "), self.width, self.more), *styles) for line in lines)
 
     def code(self, text: str) -> Iterator[str]:
