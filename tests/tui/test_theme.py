@@ -51,7 +51,7 @@ def test_classes_differ_without_colour() -> None:
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
 def test_every_theme_has_every_ink(theme: Theme) -> None:
-    assert {ink.variable for ink in Ink} <= set(theme.variables) == set(DEFAULTS[True])
+    assert {ink.variable for ink in Ink} <= set(DEFAULTS[theme.dark]) <= set(theme.variables)
 
 
 def test_marks_show_without_colour() -> None:

@@ -1,1 +1,57 @@
 """The terminal app: shows the report document, and lets one check it down to the event."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+SLOW_LINE: Final = {"TEXTUAL_FPS": "15", "TEXTUAL_SMOOTH_SCROLL": "0", "TEXTUAL_ANIMATIONS": "none"}
+"""What spares bytes over SSH; read by textual when it is imported."""
+
+
+def run(
+    path: str,
+    *,
+    view: str | None = None,
+    range: tuple[int, int] | None = None,
+    select: str | None = None,
+    device: int | None = None,
+    step: str | None = None,
+    mouse: bool = True,
+    fps: int | None = None,
+) -> int:
+    """Open a trace, or a directory of traces, in the terminal; returns the exit code.
+
+    view, range (ns after the trace's base) and select (a handle) say where to begin. Reading starts before the
+    app is imported, so that both take their time together."""
+    _spare_bytes(fps)
+    from tracelens.tui.opening import Opening
+
+    files = _traces_in(path)
+    opening = None if len(files) > 1 else Opening(path, device=device, step=step, span=range)
+    if opening is not None:
+        opening.start()
+    from tracelens.tui.app import TraceLens
+    from tracelens.tui.links import Place
+
+    app = TraceLens(opening, place=Place(view or "overview", range, select), files=files, folder=path)
+    return app.run(mouse=mouse) or 0
+
+
+def _spare_bytes(fps: int | None) -> None:
+    """Draw less often over SSH; what the user has set stays."""
+    if os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"):
+        for name, value in SLOW_LINE.items():
+            os.environ.setdefault(name, value)
+    if fps is not None:
+        os.environ["TEXTUAL_FPS"] = str(fps)
+
+
+def _traces_in(path: str) -> list[Path]:
+    """Traces of a directory; none when the path is a file."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return []
+    named = (".json", ".json.gz", ".json.zst")
+    return sorted(file for file in folder.iterdir() if file.name.endswith(named) and not file.name.startswith("run."))

@@ -9,11 +9,12 @@ from typing import Final
 from textual.binding import Binding
 
 EVERYWHERE: Final = "everywhere"
+OVERVIEW: Final = "overview"
 TIMELINE: Final = "timeline"
 TABLE: Final = "tables"
 ADVICE: Final = "advice"
 FORMS: Final = "forms"
-SCOPES: Final = (EVERYWHERE, TIMELINE, TABLE, ADVICE, FORMS)
+SCOPES: Final = (EVERYWHERE, OVERVIEW, TIMELINE, TABLE, ADVICE, FORMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ ACTIONS: Final = (
     Action("previous_match", ("N",), "Previous match", EVERYWHERE, lambda s: s.searching),
     Action("filter", ("backslash",), "Filter to names (regular expression, ! for all others)", EVERYWHERE, _loaded),
     Action("whole_window", ("V",), "Tables of the whole window again", EVERYWHERE, lambda s: s.ranged),
+    Action("cancel", ("escape",), "Clear the search, the range or the filter", EVERYWHERE, _loaded),
     Action("copy", ("y",), "Copy the name, the row or the code in view", EVERYWHERE, _loaded),
     Action("copy_link", ("Y",), "Copy the command that opens this view", EVERYWHERE, _loaded),
     Action("export", ("e",), "Export a report or a picture of the screen", EVERYWHERE, _loaded, "export"),
@@ -103,6 +105,11 @@ ACTIONS: Final = (
     Action("help", ("question_mark",), "Help on the keys", EVERYWHERE, _always, "help"),
     Action("command_palette", ("ctrl+p",), "Find a command, a kernel or a time", EVERYWHERE, _always, "commands"),
     Action("quit", ("q", "ctrl+c"), "Quit", EVERYWHERE, _always, "quit"),
+    Action("cost_1", ("z",), "Jump to the largest cost", OVERVIEW, _loaded),
+    Action("cost_2", ("x",), "Jump to the second largest cost", OVERVIEW, _loaded),
+    Action("cost_3", ("c",), "Jump to the third largest cost", OVERVIEW, _loaded),
+    Action("scroll_up", ("up", "k"), "Scroll up", OVERVIEW, _always),
+    Action("scroll_down", ("down", "j"), "Scroll down", OVERVIEW, _always),
     Action("zoom_in", ("w", "plus", "equals_sign"), "Zoom in at the cursor", TIMELINE, _events, "zoom"),
     Action("zoom_out", ("s", "minus"), "Zoom out", TIMELINE, _events),
     Action("pan_left", ("a",), "Pan to earlier", TIMELINE, _events, "pan"),
@@ -182,7 +189,7 @@ def key_names(action: Action) -> str:
 
 def hints(scope: str, situation: Situation) -> Iterator[tuple[str, str]]:
     """Key and word of the actions worth a reminder: those of the view first, of valid ones only."""
-    for action in (*in_scope(scope), *in_scope(EVERYWHERE)):
+    for action in dict.fromkeys((*in_scope(scope), *in_scope(EVERYWHERE))):
         if action.hint and action.valid(situation):
             yield NAMES.get(action.keys[0], action.keys[0]), action.hint
 

@@ -8,7 +8,7 @@ from typing import Final
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from tracelens.tui.inks import Ink
 from tracelens.tui.paint import LABEL, MATCH, SELECTED, ink_of
@@ -89,6 +89,7 @@ def _full(name: str, inks: Mapping[Ink, str], *, dark: bool) -> Theme:
 
 
 def _sixteen(name: str, *, dark: bool) -> Theme:
+    basis = BUILTIN_THEMES["ansi-dark" if dark else "ansi-light"]
     return Theme(
         name=name,
         dark=dark,
@@ -104,14 +105,14 @@ def _sixteen(name: str, *, dark: bool) -> Theme:
         surface="ansi_default",
         panel="ansi_default",
         boost="ansi_default",
-        variables={**_variables(PLAIN), "quiet": "ansi_default"},
+        variables={**basis.variables, **_variables(PLAIN), "quiet": "ansi_default"},
     )
 
 
 THEMES: Final = (
     _full("tracelens-dark", DARK, dark=True),
     _full("tracelens-light", LIGHT, dark=False),
-    _sixteen("tracelens-plain", dark=True),
+    _sixteen("tracelens-plain-dark", dark=True),
     _sixteen("tracelens-plain-light", dark=False),
 )
 DEFAULTS: Final = {True: dict(THEMES[0].variables), False: dict(THEMES[1].variables)}

@@ -1,0 +1,285 @@
+"""The terminal app: what keys do everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import work
+from textual.command import Provider
+
+from tracelens.analysis.describe import describe
+from tracelens.errors import TraceLensError
+from tracelens.loading.load import event_args
+from tracelens.model.events import Trace
+from tracelens.reporting import phrases
+from tracelens.reporting.details import to_text
+from tracelens.tui import export
+from tracelens.tui.actions import EVERYWHERE, Action
+from tracelens.tui.desk import Desk
+from tracelens.tui.export import FORMATS, PICTURE, default_name
+from tracelens.tui.links import VIEWS, Place
+from tracelens.tui.pages.help import help_rows
+from tracelens.tui.palette import Commands
+from tracelens.tui.rows import Row, row
+from tracelens.tui.search import Query
+from tracelens.tui.session import Atlas
+from tracelens.tui.timeline import Selection
+from tracelens.tui.views.dialog import ChoiceDialog, TextDialog
+from tracelens.tui.views.messages import Asked, Changed, Copy, Details, Ranged, Said
+from tracelens.tui.views.timeline import TimelineView
+from tracelens.tui.widgets.prompt import Prompt
+
+QUESTIONS = {
+    "search": "search: a regular expression; ! finds all others",
+    "filter": "filter: a regular expression; ! keeps all others; empty shows all",
+    "lanes": "lanes: a regular expression for their titles; empty shows all",
+}
+
+
+class TraceLens(Desk):
+    """Everything that a key does in any view."""
+
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
+
+    # -- views ----------------------------------------------------------------------------------------------
+
+    async def action_view_overview(self) -> None:
+        """To the overview."""
+        await self.show("overview")
+
+    async def action_view_timeline(self) -> None:
+        """To the timeline."""
+        await self.show("timeline")
+
+    async def action_view_kernels(self) -> None:
+        """To the kernels."""
+        await self.show("kernels")
+
+    async def action_view_operators(self) -> None:
+        """To the operators."""
+        await self.show("operators")
+
+    async def action_view_gaps(self) -> None:
+        """To the gaps."""
+        await self.show("gaps")
+
+    async def action_view_syncs(self) -> None:
+        """To the sync points."""
+        await self.show("syncs")
+
+    async def action_view_launches(self) -> None:
+        """To the launches."""
+        await self.show("launches")
+
+    async def action_view_advice(self) -> None:
+        """To the advice."""
+        await self.show("advice")
+
+    async def action_next_view(self) -> None:
+        """To the view on the right."""
+        await self._turn(1)
+
+    async def action_previous_view(self) -> None:
+        """To the view on the left."""
+        await self._turn(-1)
+
+    async def _turn(self, by: int) -> None:
+        views = [view for view in VIEWS if view != "forms" or self.has_run]
+        await self.show(views[(views.index(self.view) + by) % len(views)])
+
+    async def run_registered(self, action: Action) -> None:
+        """Do what an action of the registry says, in its view."""
+        if action.scope == EVERYWHERE:
+            await self.run_action(action.id)
+            return
+        widget = self.tables.grid if self.tables is not None else self.switcher.visible_content
+        if widget is not None:
+            await self.run_action(action.id, default_namespace=widget)
+
+    # -- gaps -----------------------------------------------------------------------------------------------
+
+    async def action_next_gap(self) -> None:
+        """To the next gap."""
+        (await self.timeline()).next_gap()
+
+    async def action_previous_gap(self) -> None:
+        """To the gap before."""
+        (await self.timeline()).previous_gap()
+
+    async def action_worst_gap(self) -> None:
+        """To the worst gap, then to the next worst."""
+        (await self.timeline()).worst_gap()
+
+    # -- search, filter, range ------------------------------------------------------------------------------
+
+    def on_asked(self, message: Asked) -> None:
+        """Ask for a line."""
+        self.prompt.ask(message.purpose, QUESTIONS[message.purpose])
+
+    def action_search(self) -> None:
+        """Ask what to search for."""
+        self.on_asked(Asked("search"))
+
+    def action_filter(self) -> None:
+        """Ask what to show only."""
+        self.on_asked(Asked("filter"))
+
+    async def go_to(self, ns: int) -> None:
+        """Centre a time in the timeline."""
+        timeline = await self.timeline()
+        timeline.state.look(timeline.state.view.centre(ns), jump=True)
+        timeline.sync()
+
+    async def on_prompt_answered(self, message: Prompt.Answered) -> None:
+        """Do what the line was typed for."""
+        await self.show(self.view)
+        purpose, _, key = message.purpose.partition(" ")
+        if message.text is None:
+            return
+        if purpose == "export":
+            self._export(key, Path(message.text))
+            return
+        try:
+            query = Query.parse(message.text)
+        except TraceLensError as error:
+            self.say(str(error))
+            return
+        await self._apply(purpose, query)
+
+    async def _apply(self, purpose: str, query: Query | None) -> None:
+        """Search or filter in the tables when they are shown, else in the timeline."""
+        tables = self.tables
+        if tables is not None and purpose != "lanes":
+            found = tables.filter(query) if purpose == "filter" else int(tables.search(query))
+        else:
+            timeline = await self.timeline()
+            does = {"search": timeline.search, "filter": timeline.filter, "lanes": timeline.only_lanes}
+            found = does[purpose](query)
+        if query is not None and (not found or tables is None):
+            self.say(f"{found:,} for {query.text!r}" if found else f"Nothing for {query.text!r}.")
+
+    async def _next_match(self, direction: int) -> None:
+        tables = self.tables
+        found = tables.next_match(direction) if tables else (await self.timeline()).next_match(direction)
+        if not found:
+            self.say("Nothing found.")
+
+    async def action_next_match(self) -> None:
+        """To the next match."""
+        await self._next_match(1)
+
+    async def action_previous_match(self) -> None:
+        """To the match before."""
+        await self._next_match(-1)
+
+    async def action_cancel(self) -> None:
+        """Nothing is searched for or filtered any more."""
+        if self.tables is not None:
+            self.tables.filter(None)
+            self.tables.search(None)
+        elif self.view == "timeline":
+            timeline = await self.timeline()
+            timeline.filter(None)
+            timeline.search(None)
+        self.say("")
+
+    def action_whole_window(self) -> None:
+        """Tables of the whole window."""
+        self.post_message(Ranged(None))
+
+    def on_changed(self, message: Changed) -> None:
+        """The status follows the view; news are over."""
+        self._said = ""
+        self.sync_status()
+
+    def on_said(self, message: Said) -> None:
+        """A line for the user."""
+        self.say(message.text)
+
+    # -- copy -----------------------------------------------------------------------------------------------
+
+    def on_copy(self, message: Copy) -> None:
+        """To the clipboard."""
+        self.copy(message.text, message.what)
+
+    def action_copy(self) -> None:
+        """The row, the name, or the verdict."""
+        session = self.session
+        if session is None:
+            return
+        if self.tables is not None:
+            self.copy(self.tables.row_text, "the row")
+        elif self.view == "timeline" and self.selection:
+            self.copy(self.switcher.query_one(TimelineView).selected_name, "the name")
+        else:
+            self.copy(phrases.headline(session.document), "the verdict")
+
+    def action_copy_link(self) -> None:
+        """The command that opens this view."""
+        if self.session is not None:
+            self.copy(self.here().command(self.session.path), "the command")
+
+    def here(self) -> Place:
+        """Where the app is now."""
+        handle = self.atlas.handle(self.selection) if self.atlas is not None and self.selection else None
+        return Place(self.view, self.session.range if self.session is not None else None, handle)
+
+    # -- dialogs --------------------------------------------------------------------------------------------
+
+    def action_help(self) -> None:
+        """The keys."""
+        self.push_screen(TextDialog("Keys (Esc leaves)", help_rows(self.scope, self.situation)))
+
+    def on_details(self, message: Details) -> None:
+        """All that is known of an event, read in a thread."""
+        if self.atlas is not None and message.selection:
+            self._describe(self.atlas, message.selection)
+
+    @work(thread=True, exclusive=True, group="details", exit_on_error=False)
+    def _describe(self, atlas: Atlas, selection: Selection) -> None:
+        rows = _all_details(atlas, selection)
+        self.call_from_thread(self.push_screen, TextDialog("Details (Esc leaves)", rows))
+
+    def action_export(self) -> None:
+        """Ask for a format, then for a name."""
+        choices = [*((key, one.name) for key, one in FORMATS.items()), (PICTURE, "SVG picture of this screen")]
+        self.push_screen(ChoiceDialog("Export as", choices), self._name_export)
+
+    def _name_export(self, key: str | None) -> None:
+        if key is not None and self.session is not None:
+            suffix = FORMATS[key].suffix if key in FORMATS else f".{self.view}.svg"
+            self.prompt.ask(f"export {key}", "file name", default_name(self.session.path, suffix))
+
+    def _export(self, key: str, path: Path) -> None:
+        if key == PICTURE:
+            self.call_after_refresh(lambda: self.say(export.write(path, self.export_screenshot())))
+        elif self.session is not None:
+            self.say("Writing ...")
+            self._write(key, path)
+
+    @work(thread=True, exclusive=True, group="export", exit_on_error=False)
+    def _write(self, key: str, path: Path) -> None:
+        if self.session is not None:
+            self.post_message(Said(export.write(path, FORMATS[key].render(self.session.report))))
+
+    async def action_quit(self) -> None:
+        """Leave."""
+        if self._opening is not None:
+            self._opening.cancel()
+        self.exit(int(self.code), return_code=int(self.code))
+
+
+def _all_details(atlas: Atlas, selection: Selection) -> list[Row]:
+    """As `tracelens show` prints it; of events without a handle the arguments alone."""
+    handle = atlas.handle(selection)
+    try:
+        known = describe(atlas.trace, handle) if handle is not None else _bare_details(atlas.trace, selection.row)
+        return [row(line) for line in to_text(known).splitlines()]
+    except TraceLensError as error:
+        return [row(str(error))]
+
+
+def _bare_details(trace: Trace, at: int) -> dict[str, Any]:
+    return {"name": trace.names[int(trace.events.name[at])], "arguments": event_args(trace, at)}

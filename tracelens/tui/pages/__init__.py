@@ -1,0 +1,1 @@
+"""What the views say, as rows of styled text: no terminal."""

@@ -1,0 +1,104 @@
+"""What is said of the selected event or gap: a few rows at once, and all of it when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tracelens.analysis.parts import Part
+from tracelens.analysis.where import places
+from tracelens.model import units
+from tracelens.model.events import ABSENT, NO_STREAM, Category, Trace
+from tracelens.tui.inks import CLASS_INKS, glyph
+from tracelens.tui.rows import Piece, Row, crop, quiet, row, strong
+from tracelens.tui.session import Atlas, Session
+from tracelens.tui.timeline import Selection
+
+CALLERS = 6
+"""Enclosing events that are named."""
+
+
+def brief(session: Session, atlas: Atlas, selection: Selection, width: int) -> list[Row]:
+    """Four or five rows on what is selected."""
+    if selection.gap != ABSENT:
+        rows = list(_gap(session, atlas, selection))
+    elif selection.row != ABSENT:
+        rows = list(_event(session.trace, atlas, selection))
+    else:
+        rows = [row(quiet("Arrows move to an event, g to the next gap, G to the worst gap."))]
+    return [crop(line, width) for line in rows]
+
+
+def _gap(session: Session, atlas: Atlas, selection: Selection) -> Iterator[Row]:
+    """Why the device idled: class and part, what filled the time, and what came before and after."""
+    gaps, gap, trace = atlas.gaps, selection.gap, session.trace
+    if gaps is None:
+        return
+    start, end, part = int(gaps.start[gap]), int(gaps.end[gap]), Part(gaps.part[gap])
+    ink = CLASS_INKS[part.class_name]
+    cause = Piece(f"{glyph(ink)} {part.class_name}.{part.part_name}", ink)
+    yield row(strong(f"gap {atlas.gap_handles[gap]}  {units.duration(end - start)}  "), cause)
+    operator, before, after = int(gaps.operator[gap]), int(gaps.before[gap]), int(gaps.after[gap])
+    behind = operator if operator != ABSENT else after
+    where = places(trace, np.array([behind]))[0] if behind != ABSENT else None
+    filled = _name(trace, operator) if operator != ABSENT else "no operator"
+    yield row(quiet("filled by  "), filled, quiet("  at " if where else ""), where or "")
+    yield row(quiet("between    "), _name(trace, before), quiet("  and  "), _name(trace, after))
+    yield row(quiet("pieces     "), *_pieces(session, gap))
+    yield row(quiet(f"starts at  {units.duration(start)}"))
+
+
+def _pieces(session: Session, gap: int) -> Iterator[Piece]:
+    """The parts of a gap by length."""
+    timeline = session.analysis.timeline
+    own = np.flatnonzero(timeline.gap == gap)
+    held = np.bincount(timeline.part[own], weights=(timeline.end - timeline.start)[own], minlength=len(Part))
+    for number in np.argsort(-held, kind="stable").tolist():
+        if held[number]:
+            part = Part(number)
+            ink = CLASS_INKS[part.class_name]
+            said = f" {part.class_name}.{part.part_name} {units.duration(int(held[number]))}  "
+            yield Piece(glyph(ink), ink)
+            yield Piece(said)
+
+
+def _event(trace: Trace, atlas: Atlas, selection: Selection) -> Iterator[Row]:
+    """Name, times and place of an event, and how it is linked."""
+    at, events = selection.row, trace.events
+    yield row(strong(_name(trace, at)), quiet(f"  {atlas.handle(selection) or ''}"))
+    category = Category(events.category[at]).name.lower().replace("_", " ")
+    times = f"{units.duration(int(events.duration[at]))} at {units.duration(int(events.start[at]))}"
+    yield row(quiet(f"{category:10} "), times, quiet("  on "), _place(trace, at))
+    launch, operator = int(trace.links.launch[at]), int(trace.links.operator[at])
+    if launch != ABSENT:
+        waited = max(int(events.start[at] - events.end[launch]), 0)
+        yield row(quiet("launched   "), _name(trace, launch), quiet(f"  {units.duration(waited)} before it started"))
+    if operator not in (ABSENT, at):
+        yield row(quiet("operator   "), _name(trace, operator))
+    callers = list(_callers(trace, launch if launch != ABSENT else at))
+    if callers:
+        yield row(quiet("inside     "), " < ".join(callers))
+
+
+def _callers(trace: Trace, at: int) -> Iterator[str]:
+    """Names of what encloses an event, innermost first."""
+    above = int(trace.links.parent[at])
+    for _ in range(CALLERS):
+        if above == ABSENT:
+            return
+        yield _name(trace, above)
+        above = int(trace.links.parent[above])
+
+
+def _name(trace: Trace, at: int) -> str:
+    return trace.names[int(trace.events.name[at])] if at != ABSENT else "nothing"
+
+
+def _place(trace: Trace, at: int) -> str:
+    events = trace.events
+    if events.device_work()[at]:
+        stream = int(events.stream[at])
+        return f"GPU {events.device[at]}" + (f" stream {stream}" if stream != NO_STREAM else "")
+    lane = int(events.lane[at])
+    return f"thread {trace.lanes.tid[lane]} {trace.lanes.thread[lane]}".strip()

@@ -1,0 +1,45 @@
+"""What is said before a trace is open: how far reading is, what went wrong, or which traces there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracelens.model import units
+from tracelens.tui.inks import Ink
+from tracelens.tui.opening import Progress
+from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, cut_left, head, quiet, row, strong, wrapped
+
+
+def loading(path: str, progress: Progress, width: int) -> list[Row]:
+    """A determinate bar in one line, and what Esc does."""
+    space = max(min(width - 24, 60), 10)
+    filled = round(space * progress.share)
+    share = f" {progress.share:4.0%} " if progress.total else " "
+    bar = (Piece("█" * filled, Ink.KERNEL), Piece("░" * (space - filled), Look.QUIET), Piece(share))
+    said = f"{units.size(progress.done)}, {units.counted(progress.events, 'event')}"
+    state = "Reading" if progress.reading else "Analysing"
+    return [
+        EMPTY,
+        row(strong(f"{state} "), cut_left(path, max(width - 12, 10))),
+        (*bar, quiet(said)),
+        EMPTY,
+        row(quiet("Esc stops reading.")),
+    ]
+
+
+def refused(message: str, width: int) -> list[Row]:
+    """Why there is nothing to see, and the keys that are left."""
+    lines = [(Piece(line[0].text, Look.STRONG),) for line in wrapped(message, width)]
+    title = (Piece("This cannot be opened", Look.BAD),)
+    return [EMPTY, title, EMPTY, *lines, EMPTY, row(Piece("q", Look.KEY), " quits")]
+
+
+def picker(folder: str, files: Sequence[Path], chosen: int, width: int) -> list[Row]:
+    """The traces of a directory, one of which is chosen."""
+    rows = [head(f"{units.counted(len(files), 'trace')} in {cut_left(folder, width - 20)}"), EMPTY]
+    for number, file in enumerate(files):
+        size = units.size(file.stat().st_size) if file.exists() else ""
+        text = f"{'▸' if number == chosen else ' '} {cut(file.name, width - 14):{max(width - 14, 10)}}{size:>10}"
+        rows.append((Piece(text, Look.CURSOR if number == chosen else Look.PLAIN),))
+    return [*rows, EMPTY, row(Piece("Enter", Look.KEY), " opens, ", Piece("q", Look.KEY), " quits")]

@@ -1,0 +1,139 @@
+"""The first screen: the verdict, the four forms, where the step goes, what costs most, and whether to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tracelens.model import units
+from tracelens.reporting import phrases
+from tracelens.reporting.bars import LOOKS, spread
+from tracelens.reporting.schema import ClassEntry, Document, FormEntry
+from tracelens.tui.costs import Cost
+from tracelens.tui.inks import CLASS_INKS, Ink, glyph
+from tracelens.tui.rows import EMPTY, Look, Piece, Row, beside, cut, head, quiet, row, strong, wrapped
+
+TWO_COLUMNS: Final = 120
+"""Least width at which forms and attribution lie side by side."""
+COST_KEYS: Final = ("z", "x", "c")
+FORM_INKS: Final = {"eager": Ink.UNKNOWN, "compile": Ink.COMMUNICATION, "replay": Ink.OPERATOR, "both": Ink.KERNEL}
+
+
+def overview(document: Document, costs: Sequence[Cost], width: int) -> list[Row]:
+    """All rows of the screen, at most `width` cells wide."""
+    wide = width >= TWO_COLUMNS
+    column = (width - 3) // 2 if wide else width
+    left = [*_forms(document, column), *_costs(document, costs, column)]
+    right = [*_attribution(document, column)]
+    below = beside(left, right, column, gap=3) if wide else [*left, *right]
+    return [*_distrust(document, width), *_verdict(document, width), EMPTY, *below, *_notes(document, width)]
+
+
+def _distrust(document: Document, width: int) -> Iterator[Row]:
+    """The trust checks that failed, before anything else."""
+    look = Look.BAD if document["trust"]["level"] == "unusable" else Look.WARN
+    for message in phrases.failed_checks(document):
+        first, *rest = wrapped(message, width, Look.PLAIN, "  ")
+        yield (Piece("! ", look), Piece(first[0].text[2:]))
+        yield from rest
+
+
+def _verdict(document: Document, width: int) -> Iterator[Row]:
+    advised = document["recommendation"]
+    certain = advised["verdict"] not in ("abstain", "neither")
+    for line in wrapped(phrases.headline(document), width):
+        yield (Piece(line[0].text, Look.GOOD if certain else Look.WARN),)
+    for said in (phrases.boundness(document), advised["summary"], phrases.alternatives(document)):
+        if said:
+            yield from wrapped(said, width)
+    yield row(quiet(cut(f"{phrases.confidence(document)} {_trust(document)}".strip(), width)))
+
+
+def _trust(document: Document) -> str:
+    checks = document["trust"]["checks"]
+    failed = len(phrases.failed_checks(document))
+    return f"Trust: {document['trust']['level']}, {len(checks) - failed} of {len(checks)} checks pass."
+
+
+def _forms(document: Document, width: int) -> Iterator[Row]:
+    """A bar for each form: full up to the low end of its range, shaded up to the high end."""
+    rows = list(phrases.form_rows(document))
+    longest = max((_high(document["forms"][form.name]) for form in rows), default=0.0)
+    if not longest:
+        return
+    yield head("Four ways to run the step, ms")
+    space = max(width - 50, 8)
+    for form in rows:
+        entry = document["forms"][form.name]
+        mark = Piece("▶ " if form.advised else "  ", Look.GOOD)
+        name = Piece(f"{form.name:8}", Look.STRONG if form.advised else Look.PLAIN)
+        numbers = f"{form.step:>8} {form.range:>15} "
+        said = " ".join(filter(None, (form.speedup, form.source)))
+        bar = _bar(entry, longest, space, FORM_INKS[form.name])
+        yield (mark, name, Piece(numbers), *bar, quiet(f" {cut(said, 15)}"))
+    for reason, names in phrases.hold_ups(document).items():
+        yield from wrapped(f"{', '.join(names)}: {reason}", width, Look.QUIET, "  ")
+    yield EMPTY
+
+
+def _high(form: FormEntry) -> float:
+    return max(form["high"] or 0.0, form["step_ms"] or 0.0)
+
+
+def _bar(form: FormEntry, longest: float, space: int, ink: Ink) -> Iterator[Piece]:
+    if form["step_ms"] is None:
+        yield quiet("cannot run".ljust(space)[:space])
+        return
+    low = round(space * (form["low"] or form["step_ms"]) / longest)
+    high = max(round(space * _high(form) / longest), low, 1)
+    yield Piece("█" * low, ink)
+    yield Piece("░" * (high - low), ink)
+    yield Piece(" " * (space - high))
+
+
+def _attribution(document: Document, width: int) -> Iterator[Row]:
+    """One stacked bar of the window and its classes, each with its parts."""
+    classes, total = document["attribution"]["classes"], document["attribution"]["window_ns"]
+    if not total:
+        return
+    title = f"{phrases.stretch(document)}: "
+    yield (*head(title), quiet(cut(phrases.step(document), width - len(title))))
+    cells = spread([classes[name]["ns"] for name in LOOKS], width)
+    stacked = zip(LOOKS, cells, strict=True)
+    yield tuple(Piece(glyph(CLASS_INKS[name]) * count, CLASS_INKS[name]) for name, count in stacked if count)
+    steps = document["window"]["steps"] or 1
+    for name in LOOKS:
+        if classes[name]["ns"]:
+            yield from _class(name, classes[name], total, steps, width)
+    yield EMPTY
+
+
+def _class(name: str, entry: ClassEntry, total: int, steps: int, width: int) -> Iterator[Row]:
+    ink = CLASS_INKS[name]
+    share, time = units.share(entry["ns"] / total), units.duration(round(entry["ns"] / steps))
+    front = f" {name:9}{share:>7} {time:>9}  "
+    parts = sorted(entry["parts"].items(), key=lambda part: -part[1])
+    named = ", ".join(f"{part} {units.share(ns / total)}" for part, ns in parts if ns)
+    first, *rest = wrapped(named, width, Look.QUIET, " " * (1 + len(front)))
+    yield (Piece(glyph(ink), ink), strong(front[:10]), Piece(front[10:]), quiet(first[0].text.strip()))
+    yield from rest
+
+
+def _costs(document: Document, costs: Sequence[Cost], width: int) -> Iterator[Row]:
+    """The largest costs, each with the key that jumps to it."""
+    if not costs:
+        return
+    steps = document["window"]["steps"] or 1
+    yield (*head("What costs most"), quiet("  press the key to see it"))
+    for key, cost in zip(COST_KEYS, costs, strict=False):
+        numbers = f"{units.share(cost.share):>7} {units.duration(round(cost.ns / steps)):>9}  "
+        yield row(Piece(f" {key} ", Look.KEY), Piece(glyph(cost.ink), cost.ink), numbers, cut(cost.title, width - 23))
+    yield EMPTY
+
+
+def _notes(document: Document, width: int) -> Iterator[Row]:
+    """What was read, what was left out and what was mended."""
+    trace = document["trace"]
+    yield row(quiet(cut(f"{trace['path']}: {phrases.recorded(document)}, {units.size(trace['bytes'])}", width)))
+    for note in (*document["window"]["notes"], *(f"repaired {phrases.repair(entry)}" for entry in trace["repairs"])):
+        yield row(quiet(cut(note, width)))

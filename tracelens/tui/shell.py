@@ -1,0 +1,139 @@
+"""The app around the views: tabs, a line of status, a prompt, colours, the clipboard, and clean ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import ContentSwitcher
+
+from tracelens.tui import clipboard
+from tracelens.tui.actions import EVERYWHERE, bindings
+from tracelens.tui.rows import Row, row, strong
+from tracelens.tui.theme import DEFAULTS, THEMES
+from tracelens.tui.widgets.lines import Lines
+from tracelens.tui.widgets.prompt import Prompt
+
+SMALLEST = (60, 16)
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Shell(App[int]):
+    """Knows nothing of traces."""
+
+    CSS = """
+    Screen { background: $background; layers: base; }
+    #tabs, #status { height: 1; }
+    #body { height: 1fr; }
+    #views { height: 1fr; }
+    #small { display: none; height: 1fr; }
+    Screen.-tiny #body, Screen.-flat #body { display: none; }
+    Screen.-tiny #small, Screen.-flat #small { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(EVERYWHERE)]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it, as an instance variable
+        (0, "-tiny"),
+        (60, "-narrow"),
+        (80, "-usual"),
+        (120, "-wide"),
+        (200, "-huge"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (30, "-tall")]  # noqa: RUF012
+    ENABLE_COMMAND_PALETTE = True
+    ESCAPE_TO_MINIMIZE = False
+    TITLE = "tracelens"
+
+    def __init__(self) -> None:
+        plain = os.environ.get("NO_COLOR") is not None or few_colors(os.environ)
+        super().__init__(ansi_color=True if plain else None)
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = "tracelens-plain-dark" if plain else "tracelens-dark"
+        self.animation_level = "none"
+        self._said = ""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Inks for themes that are not ours."""
+        return {**super().get_theme_variable_defaults(), **DEFAULTS[self.current_theme.dark]}
+
+    def compose(self) -> ComposeResult:
+        """Tabs, the view, a line to type into, and the status."""
+        with Vertical(id="body"):
+            yield Lines(id="tabs")
+            yield ContentSwitcher(id="views")
+            yield Prompt()
+            yield Lines(id="status")
+        yield Lines(small_rows(), id="small")
+
+    async def on_mount(self) -> None:
+        """End cleanly, with the terminal restored, when the session is ended from outside."""
+        loop = asyncio.get_running_loop()
+        for ending in ENDINGS:
+            loop.add_signal_handler(ending, self._end, ending)
+
+    def _end(self, ending: signal.Signals) -> None:
+        self.exit(128 + ending, return_code=128 + ending)
+
+    @property
+    def switcher(self) -> ContentSwitcher:
+        """Where the views are."""
+        return self.screen_stack[0].query_one("#views", ContentSwitcher)
+
+    @property
+    def prompt(self) -> Prompt:
+        """The line to type into."""
+        return self.screen_stack[0].query_one(Prompt)
+
+    def lines(self, id: str) -> Lines:
+        """One of the shell's own lines."""
+        return self.screen_stack[0].query_one(f"#{id}", Lines)
+
+    def say(self, text: str) -> None:
+        """Show a line for the user until the next action."""
+        self._said = text
+        self.sync_status()
+
+    def status(self) -> Row:
+        """What the last line says when there is no news."""
+        return ()
+
+    def sync_status(self) -> None:
+        """Draw the last line."""
+        self.lines("status").show([row(strong(self._said)) if self._said else self.status()])
+
+    def copy(self, text: str, what: str) -> None:
+        """To the terminal's clipboard, and to a file for terminals that take none."""
+        sequence = clipboard.sequences(text, os.environ)
+        if sequence and self._driver is not None:
+            self._driver.write(sequence)
+        path = clipboard.fallback(os.environ)
+        failed = clipboard.save(text, path)
+        kept = f"it is not in a file ({failed})" if failed else f"also in {path}"
+        self.say(f"Copied {what}; {kept}." if sequence else f"{what.capitalize()} is too long to copy; {kept}.")
+
+    def action_toggle_dark(self) -> None:
+        """Dark to light, and back; plain colours stay plain."""
+        base, _, ground = self.theme.rpartition("-")
+        self.theme = f"{base}-{'light' if ground == 'dark' else 'dark'}"
+
+
+def few_colors(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal has 16 colours or fewer, by what it says of itself."""
+    if environment.get("TEXTUAL_COLOR_SYSTEM", "auto") != "auto":
+        return environment["TEXTUAL_COLOR_SYSTEM"] == "standard"
+    if environment.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
+        return False
+    term = environment.get("TERM", "").strip().lower()
+    return not any(word in term for word in ("256", "kitty", "direct", "ghostty", "alacritty"))
+
+
+def small_rows() -> list[Row]:
+    """What a terminal that is too small shows."""
+    width, height = SMALLEST
+    return [row(strong(f"tracelens needs a terminal of {width}x{height} or more.")), row("Make it larger, or press q.")]

@@ -1,0 +1,80 @@
+"""Text over everything else: help, all details of an event, and the choice of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from tracelens.tui.rows import Row
+from tracelens.tui.widgets.lines import Lines
+
+
+class TextDialog(ModalScreen[None]):
+    """Rows that scroll; Esc, q or Enter leaves."""
+
+    DEFAULT_CSS = """
+    TextDialog { align: center middle; }
+    TextDialog > #dialog { width: 90%; height: 90%; border: round $primary; padding: 0 1; background: $background; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,question_mark", "leave", "Leave", show=False),
+        Binding("up,k", "scroll(-1)", "Up", show=False),
+        Binding("down,j", "scroll(1)", "Down", show=False),
+        Binding("pageup", "scroll(-20)", "Page up", show=False),
+        Binding("pagedown,space", "scroll(20)", "Page down", show=False),
+    ]
+
+    def __init__(self, title: str, rows: Sequence[Row]) -> None:
+        super().__init__()
+        self._title, self._rows = title, rows
+
+    def compose(self) -> ComposeResult:
+        """One box."""
+        lines = Lines(self._rows, id="dialog")
+        lines.border_title = self._title
+        yield lines
+
+    def action_leave(self) -> None:
+        """Back to the view."""
+        self.dismiss()
+
+    def action_scroll(self, by: int) -> None:
+        """By some lines."""
+        self.query_one(Lines).scroll_relative(y=by, animate=False)
+
+
+class ChoiceDialog(ModalScreen[str | None]):
+    """Choose one of a few by its key."""
+
+    DEFAULT_CSS = """
+    ChoiceDialog { align: center middle; }
+    ChoiceDialog > #dialog { width: 60; height: auto; border: round $primary; padding: 0 1; background: $background; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave", show=False)]
+
+    def __init__(self, title: str, choices: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._title, self._choices = title, dict(choices)
+
+    def compose(self) -> ComposeResult:
+        """One box with a row for each choice."""
+        from tracelens.tui.rows import Look, Piece, row
+
+        lines = Lines([row(Piece(f" {key} ", Look.KEY), words) for key, words in self._choices.items()], id="dialog")
+        lines.border_title = self._title
+        lines.styles.height = len(self._choices) + 2
+        yield lines
+
+    def on_key(self, event: object) -> None:
+        """The key of a choice chooses it."""
+        key = getattr(event, "character", None)
+        if key in self._choices:
+            self.dismiss(key)
+
+    def action_leave(self) -> None:
+        """Choose nothing."""
+        self.dismiss(None)

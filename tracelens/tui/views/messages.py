@@ -1,0 +1,71 @@
+"""What views tell the app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.message import Message
+
+from tracelens.tui.timeline import Selection
+
+
+@dataclass
+class Jump(Message):
+    """Show an event or a gap in the timeline."""
+
+    selection: Selection
+
+
+@dataclass
+class JumpTo(Message):
+    """Show what a handle names in the timeline."""
+
+    handle: str
+
+
+@dataclass
+class Changed(Message):
+    """The view shows something else now; the line at the bottom should follow."""
+
+
+@dataclass
+class Ranged(Message):
+    """Tables of a range are asked for; None: of the whole window."""
+
+    range: tuple[int, int] | None
+
+
+@dataclass
+class Said(Message):
+    """A line for the user."""
+
+    text: str
+
+
+@dataclass
+class OpenPath(Message):
+    """Open another trace."""
+
+    path: str
+
+
+@dataclass
+class Copy(Message):
+    """Copy a text to the clipboard; `what` it is, in a word."""
+
+    text: str
+    what: str
+
+
+@dataclass
+class Details(Message):
+    """Show all that is known of what is selected."""
+
+    selection: Selection
+
+
+@dataclass
+class Asked(Message):
+    """A line is to be typed for a purpose."""
+
+    purpose: str

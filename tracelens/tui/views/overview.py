@@ -1,0 +1,54 @@
+"""The first screen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from tracelens.tui.actions import OVERVIEW, bindings
+from tracelens.tui.costs import Cost, largest_costs
+from tracelens.tui.pages.overview import overview
+from tracelens.tui.session import Session
+from tracelens.tui.views.messages import Jump
+from tracelens.tui.widgets.lines import Lines
+
+
+class OverviewView(Lines, can_focus=True):
+    """Verdict, forms, attribution and the largest costs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(OVERVIEW)]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="overview")
+        self._session = session
+        self._costs: list[Cost] = largest_costs(session.analysis)
+
+    def open(self, session: Session) -> None:
+        """Show another window's session."""
+        self._session, self._costs = session, largest_costs(session.analysis)
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Columns follow the width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.size.width:
+            self.show(overview(self._session.document, self._costs, self.size.width))
+
+    def _jump(self, number: int) -> None:
+        if number < len(self._costs):
+            self.post_message(Jump(self._costs[number].selection))
+
+    def action_cost_1(self) -> None:
+        """To the largest cost."""
+        self._jump(0)
+
+    def action_cost_2(self) -> None:
+        """To the second largest cost."""
+        self._jump(1)
+
+    def action_cost_3(self) -> None:
+        """To the third largest cost."""
+        self._jump(2)

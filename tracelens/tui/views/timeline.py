@@ -1,0 +1,285 @@
+"""The timeline: minimap, ruler, lanes and the details of what is selected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+
+from tracelens.model.events import ABSENT, Trace
+from tracelens.tui.actions import TIMELINE, bindings
+from tracelens.tui.follow import follow, follow_back
+from tracelens.tui.pages.details import brief
+from tracelens.tui.search import Query
+from tracelens.tui.session import Atlas, Session
+from tracelens.tui.timeline import ZOOM_IN, ZOOM_OUT, Selection, TimelineState
+from tracelens.tui.views.messages import Asked, Changed, Details, Ranged, Said
+from tracelens.tui.widgets.lines import Lines
+from tracelens.tui.widgets.timeline import LaneView, Minimap, Ruler
+
+
+class TimelineView(Vertical, can_focus=True):
+    """Owns the state of the timeline and draws it after each action."""
+
+    DEFAULT_CSS = """
+    TimelineView > #event { height: 6; border-top: solid $quiet; }
+    Screen.-low TimelineView > #event { height: 4; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TIMELINE)]
+
+    def __init__(self, session: Session, atlas: Atlas) -> None:
+        super().__init__(id="timeline")
+        self._session, self._atlas = session, atlas
+        self.state = TimelineState(atlas.lanes)
+        self._mark: int | None = None
+        self._described: tuple[Selection, int] | None = None
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield Minimap(self.state)
+        yield Ruler(self.state)
+        yield LaneView(self.state)
+        yield Lines(id="event")
+
+    def open(self, session: Session) -> None:
+        """Show another window of the same trace."""
+        self._session = session
+        self._mark = None
+        self.sync()
+
+    def on_resize(self) -> None:
+        """Details follow the width."""
+        self._described = None
+        self.call_after_refresh(self.sync)
+
+    @property
+    def selected_name(self) -> str:
+        """The name of the slice under the cursor."""
+        lane = self.state.current
+        return lane.label(self.state.slice) if lane is not None and self.state.slice != ABSENT else ""
+
+    def sync(self) -> None:
+        """Draw what has changed."""
+        self.query_one(LaneView).sync()
+        self.query_one(Ruler).sync(self._range())
+        self.query_one(Minimap).sync()
+        key = (self.state.selection, self.size.width)
+        if self._described != key:
+            self._described = key
+            self.query_one("#event", Lines).show(brief(self._session, self._atlas, *key))
+        self.post_message(Changed())
+
+    def _range(self) -> tuple[int, int] | None:
+        """The range being made, else the one that the tables show."""
+        if self._mark is None:
+            return self._session.range
+        first, last = sorted((self._mark, self.state.cursor_time))
+        return first, last + 1
+
+    def select(self, selection: Selection) -> bool:
+        """Put the cursor on an event or gap and zoom to where it can be seen; False when no lane shows it."""
+        found = self.state.select(selection)
+        if found:
+            self._come_near()
+        self.sync()
+        return found
+
+    def _come_near(self) -> None:
+        """Zoom in when the selection is less than a cell wide."""
+        if self.state.span is not None:
+            start, end = self.state.span
+            if (end - start) * self.state.view.columns < 2 * self.state.view.span:
+                self.state.look(self.state.view.focus(start, end, margin=10), jump=True)
+
+    # -- actions --------------------------------------------------------------------------------------------
+
+    def action_zoom_in(self) -> None:
+        """Half the time, around the cursor."""
+        self.state.zoom(ZOOM_IN)
+        self.sync()
+
+    def action_zoom_out(self) -> None:
+        """Twice the time."""
+        self.state.zoom(ZOOM_OUT)
+        self.sync()
+
+    def action_pan_left(self) -> None:
+        """To earlier."""
+        self.state.pan(-1)
+        self.sync()
+
+    def action_pan_right(self) -> None:
+        """To later."""
+        self.state.pan(1)
+        self.sync()
+
+    def action_fit(self) -> None:
+        """All of the trace."""
+        self.state.fit()
+        self.sync()
+
+    def action_focus(self) -> None:
+        """Centre the selection, then fit it."""
+        self.state.focus()
+        self.sync()
+
+    def action_back(self) -> None:
+        """To the last zoom."""
+        self.state.back()
+        self.sync()
+
+    def action_previous_event(self) -> None:
+        """One slice back."""
+        self.state.step(-1)
+        self.sync()
+
+    def action_next_event(self) -> None:
+        """One slice on."""
+        self.state.step(1)
+        self.sync()
+
+    def action_lane_up(self) -> None:
+        """One lane up."""
+        self.state.change_lane(-1)
+        self.sync()
+
+    def action_lane_down(self) -> None:
+        """One lane down."""
+        self.state.change_lane(1)
+        self.sync()
+
+    def action_follow(self) -> None:
+        """Towards the device."""
+        self._go(follow, "This leads to nothing on the device.")
+
+    def action_follow_back(self) -> None:
+        """Towards the operator that issued it."""
+        self._go(follow_back, "Nothing is known to have issued this.")
+
+    def _go(self, way: Callable[[Trace, int], int], otherwise: str) -> None:
+        """Follow a way from the selected event; from a gap, the event that ends it leads on."""
+        selection, gaps = self.state.selection, self._atlas.gaps
+        row = selection.row
+        if selection.gap != ABSENT and gaps is not None:
+            row = int(gaps.after[selection.gap])
+        if row != ABSENT:
+            row = way(self._session.trace, row)
+        if row == ABSENT or not self.select(Selection(row=row)):
+            self.post_message(Said(otherwise))
+
+    def action_range(self) -> None:
+        """Start a range at the cursor, or end it and recompute the tables."""
+        if self._mark is None:
+            self._mark = self.state.span[0] if self.state.span else self.state.cursor_time
+            self.post_message(Said("Range started: move, then v ends it."))
+        else:
+            end = self.state.span[1] if self.state.span else self.state.cursor_time
+            first, last = sorted((self._mark, end))
+            self._mark = None
+            self.post_message(Ranged((first, max(last, first + 1))))
+        self.sync()
+
+    def action_details(self) -> None:
+        """All that is known of the selection."""
+        self.post_message(Details(self.state.selection))
+
+    def action_lanes(self) -> None:
+        """Ask which lanes to show."""
+        self.post_message(Asked("lanes"))
+
+    def action_pin(self) -> None:
+        """The lane to the top, or back."""
+        self.state.pin()
+        self.sync()
+
+    def action_python(self) -> None:
+        """Python frames or not."""
+        self.state.show_python = not self.state.show_python
+        self.state.arrange()
+        self.sync()
+
+    def action_all_lanes(self) -> None:
+        """No lane is hidden."""
+        self.state.lane_query = None
+        self.state.arrange()
+        self.sync()
+
+    def only_lanes(self, query: Query | None) -> int:
+        """Show lanes whose title is asked for; returns how many."""
+        self.state.lane_query = query
+        self.state.arrange()
+        self.sync()
+        return len(self.state.lanes)
+
+    def filter(self, query: Query | None) -> int:
+        """Show slices whose name is asked for; returns how many."""
+        self.state.name_filter = query
+        self.state.arrange()
+        self.sync()
+        return sum(len(lane) for lane in self.state.lanes)
+
+    def search(self, query: Query | None) -> int:
+        """Mark slices whose name is asked for, and go to the first; returns how many."""
+        found = self.state.search(query)
+        if found:
+            self.next_match(1)
+        self.sync()
+        return found
+
+    def next_match(self, direction: int) -> bool:
+        """Go to the next slice found; False without one."""
+        found = self.state.next_match(direction)
+        if found:
+            self._come_near()
+        self.sync()
+        return found
+
+    # -- gaps -----------------------------------------------------------------------------------------------
+
+    def next_gap(self) -> bool:
+        """To the gap after the cursor."""
+        return self._walked(self.state.walk_gaps(lambda walk, ns: walk.after(ns)))
+
+    def previous_gap(self) -> bool:
+        """To the gap before the cursor."""
+        return self._walked(self.state.walk_gaps(lambda walk, ns: walk.before(ns)))
+
+    def worst_gap(self) -> bool:
+        """To the longest gap; from there to the next longest."""
+        current = self.state.slice if self.state.selection.gap != ABSENT else ABSENT
+        return self._walked(self.state.walk_gaps(lambda walk, ns: walk.worst(current)))
+
+    def _walked(self, found: bool) -> bool:
+        self.sync()
+        return found
+
+    # -- mouse ----------------------------------------------------------------------------------------------
+
+    def on_lane_view_clicked(self, message: LaneView.Clicked) -> None:
+        """Select what was clicked, or the range that was dragged over."""
+        self._mark = None
+        if message.dragged:
+            self.post_message(Ranged((message.start, message.end)))
+        elif message.lane < len(self.state.lanes):
+            self.state.point(message.lane, (message.start + message.end) // 2)
+        self.sync()
+
+    def on_lane_view_dragging(self, message: LaneView.Dragging) -> None:
+        """Show the range while it is dragged."""
+        self.query_one(Ruler).sync((message.start, message.end))
+
+    def on_lane_view_wheeled(self, message: LaneView.Wheeled) -> None:
+        """Zoom at the pointer, or pan with shift."""
+        if message.shift:
+            self.state.pan(message.direction)
+        else:
+            self.state.zoom(ZOOM_IN if message.direction < 0 else ZOOM_OUT, message.at)
+        self.sync()
+
+    def on_minimap_pointed(self, message: Minimap.Pointed) -> None:
+        """Centre the time clicked."""
+        self.state.look(self.state.view.centre(message.at), jump=True)
+        self.sync()
