@@ -168,6 +168,9 @@ def test_a_gap_is_told_by_its_pieces(path: Path) -> None:
     assert (told["before"], told["after"]) == ("k-1 first", "k-2 second")
     assert told["launch"] == "l-2 cudaLaunchKernel"
     assert told["cause"] == "launch.latency"
+    trace = load_trace(path)
+    assert describe(trace, "g-2", all_gaps(trace)) == told
+    assert describe(trace, "s-1", all_gaps(trace)) == describe(trace, "s-1")
 
 
 def test_what_is_told_is_plain_json_and_survives_a_vanished_file(path: Path) -> None:

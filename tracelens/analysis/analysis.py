@@ -36,7 +36,7 @@ def analyze(
     steps = find_steps(trace, chosen, name=step, span=span)
     timeline, gaps = build_timeline(trace, chosen)
     attribution = attribute(timeline, steps.window.tiles)
-    numbered = all_gaps(trace, {chosen: gaps})
+    numbered = all_gaps(trace, {chosen: (timeline, gaps)})
     return Analysis(
         trace=trace,
         device=chosen,

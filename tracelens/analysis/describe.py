@@ -8,7 +8,7 @@ import numpy as np
 
 from tracelens.analysis import handles
 from tracelens.analysis.extent import device_ids
-from tracelens.analysis.handles import Target, handles_of
+from tracelens.analysis.handles import NumberedGaps, Target, handles_of
 from tracelens.analysis.kinds import kinds, origins
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Timeline
@@ -26,21 +26,22 @@ SHOWN: Final = 20
 """Device events or calls that are listed by name; more are only counted."""
 
 
-def describe(trace: Trace, handle: str) -> dict[str, Any]:
+def describe(trace: Trace, handle: str, gaps: NumberedGaps | None = None) -> dict[str, Any]:
     """Everything known of what a handle names, as plain values that JSON can hold.
 
     Keys that end in _ns hold int ns, starts after Trace.base_ns; the rest are words, counts, lists or mappings of
-    such. What the trace does not say is None or left out. Raises UsageError for an unknown handle."""
+    such. What the trace does not say is None or left out. Raises UsageError for an unknown handle.
+
+    gaps: of all devices, if they are at hand, which saves looking for them again."""
+    if handle.strip().startswith(f"{handles.GAP}-"):
+        return _gap(trace, handle, gaps or handles.all_gaps(trace))
     target = handles.resolve(trace, handle)
-    if target.prefix == handles.GAP:
-        return _gap(trace, target)
-    more = {
-        handles.DEVICE_EVENT: _device_event,
-        handles.LAUNCH: _launch,
-        handles.SYNC: _sync,
-        handles.OPERATOR: _operator,
-    }[target.prefix]
-    return _event(trace, target) | more(trace, target.row) | {"arguments": _arguments(trace, target.row)}
+    if target.prefix == handles.SYNC:
+        more = _sync(trace, target.row, gaps)
+    else:
+        tell = {handles.DEVICE_EVENT: _device_event, handles.LAUNCH: _launch, handles.OPERATOR: _operator}
+        more = tell[target.prefix](trace, target.row)
+    return _event(trace, target) | more | {"arguments": _arguments(trace, target.row)}
 
 
 def _event(trace: Trace, target: Target) -> dict[str, Any]:
@@ -121,10 +122,11 @@ def _launch(trace: Trace, row: int) -> dict[str, Any]:
     return {"latency_ns": latency, "device_events": len(work), "launched": _listed(trace, work)}
 
 
-def _sync(trace: Trace, row: int) -> dict[str, Any]:
+def _sync(trace: Trace, row: int, gaps: NumberedGaps | None) -> dict[str, Any]:
     """Overlap and cost on the busiest device, over the whole trace."""
     device = next(iter(device_ids(trace)), ABSENT)
-    timeline, _ = build_timeline(trace, device)
+    known = gaps.timelines.get(device) if gaps else None
+    timeline = known or build_timeline(trace, device)[0]
     rows = handles.rows_behind(trace, handles.SYNC)
     whole = np.array([[0, timeline.end.max(initial=0)]], dtype=np.int64)
     costs = sync_costs(timeline, whole, trace.events.start[rows], trace.events.end[rows], rows == row)
@@ -144,8 +146,9 @@ def _operator(trace: Trace, row: int) -> dict[str, Any]:
     }
 
 
-def _gap(trace: Trace, target: Target) -> dict[str, Any]:
-    timeline, gaps = build_timeline(trace, target.device)
+def _gap(trace: Trace, handle: str, numbered: NumberedGaps) -> dict[str, Any]:
+    target = handles.resolve(trace, handle, numbered)
+    timeline, gaps = numbered.timelines[target.device], numbered.by_device[target.device]
     gap, after = target.gap, target.row
     operator, before = int(gaps.operator[gap]), int(gaps.before[gap])
     launch = int(trace.links.launch[after]) if after != ABSENT else ABSENT

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.analysis.extent import device_ids
-from tracelens.analysis.results import Gaps
+from tracelens.analysis.results import Gaps, Timeline
 from tracelens.analysis.timeline import build_timeline
 from tracelens.analysis.waits import blocking_waits
 from tracelens.errors import UsageError
@@ -39,7 +39,10 @@ class NumberedGaps:
     """The gaps of all devices, in start order."""
 
     by_device: Mapping[int, Gaps]
+    timelines: Mapping[int, Timeline]
+    """Of each device."""
     device: Int64s
+    """Of each gap."""
     index: Int64s
     """Of each gap among those of its device."""
 
@@ -68,21 +71,20 @@ class Target:
         return f"{self.prefix}-{self.number}"
 
 
-def number_gaps(by_device: Mapping[int, Gaps]) -> NumberedGaps:
-    """Number the gaps of all devices in start order; of two that start at once, the lower device's first."""
-    devices = sorted(by_device)
-    start = np.concatenate([by_device[device].start for device in devices] or [np.zeros(0, dtype=np.int64)])
-    counts = [len(by_device[device].start) for device in devices]
-    device = np.repeat(np.array(devices, dtype=np.int64), counts)
-    index = np.concatenate([np.arange(count) for count in counts] or [np.zeros(0, dtype=np.int64)])
-    order = np.argsort(start, kind="stable")
-    return NumberedGaps(by_device, device[order], index[order].astype(np.int64))
+def all_gaps(trace: Trace, known: Mapping[int, tuple[Timeline, Gaps]] | None = None) -> NumberedGaps:
+    """Number the gaps of all devices in start order; of two that start at once, the lower device's first.
 
-
-def all_gaps(trace: Trace, known: Mapping[int, Gaps] | None = None) -> NumberedGaps:
-    """The numbered gaps of a trace; `known` are those of devices that have been looked at already."""
+    known: timeline and gaps of devices that have been looked at already."""
     known = known or {}
-    return number_gaps({d: known[d] if d in known else build_timeline(trace, d)[1] for d in device_ids(trace)})
+    built = {device: known.get(device) or build_timeline(trace, device) for device in sorted(device_ids(trace))}
+    gaps = {device: found for device, (_, found) in built.items()}
+    none = np.zeros(0, dtype=np.int64)
+    counts = [len(found.start) for found in gaps.values()]
+    device = np.repeat(np.array(list(gaps), dtype=np.int64), counts)
+    index = np.concatenate([none, *(np.arange(count) for count in counts)])
+    order = np.argsort(np.concatenate([none, *(found.start for found in gaps.values())]), kind="stable")
+    timelines = {device: timeline for device, (timeline, _) in built.items()}
+    return NumberedGaps(gaps, timelines, device[order], index[order])
 
 
 def rows_behind(trace: Trace, prefix: str) -> Int64s:
@@ -102,15 +104,17 @@ def handles_of(trace: Trace, prefix: str, rows: npt.NDArray[np.integer]) -> npt.
     return found
 
 
-def resolve(trace: Trace, handle: str) -> Target:
-    """What a handle names; UsageError with the valid range when it names nothing."""
+def resolve(trace: Trace, handle: str, gaps: NumberedGaps | None = None) -> Target:
+    """What a handle names; UsageError with the valid range when it names nothing.
+
+    gaps: of all devices, if they are at hand; else they are looked for when the handle is a gap's."""
     match = _HANDLE.fullmatch(handle)
     if match is None or match["prefix"] not in NOUNS:
         known = ", ".join(f"{prefix}- {noun}" for prefix, noun in NOUNS.items())
         raise UsageError(f"{handle!r} is no handle; handles are {known}, each with a number (g-12)")
     prefix, number = match["prefix"], int(match["number"])
     if prefix == GAP:
-        return _resolve_gap(all_gaps(trace), number)
+        return _resolve_gap(gaps or all_gaps(trace), number)
     rows = rows_behind(trace, prefix)
     _expect(prefix, number, len(rows))
     return Target(prefix, number, int(rows[number - 1]))
