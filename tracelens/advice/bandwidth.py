@@ -43,7 +43,5 @@ def _shown(region: Region, operators: Operators) -> Floats:
 
 
 def _peak(region: Region) -> float:
-    device = int(region.trace.events.device[region.work[0]])
-    name = next((entry.name for entry in region.trace.devices if entry.id == device), "")
-    listed = [word for word in C.PEAK_BANDWIDTH if word in name]
+    listed = [word for word in C.PEAK_BANDWIDTH if word in region.device.name]
     return C.PEAK_BANDWIDTH[max(listed, key=len)] if listed else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -13,16 +13,19 @@ import pandas as pd
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import ABSENT, Category, Int64s, Role
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.names import named
+from tracelens.model.nesting import nearest
 
-VETOES: Final = frozenset({"sync", "pageable_copy", "changing_shapes", "changing_kernels"})
+VETOES: Final = frozenset({"sync", "pageable_copy", "changing_shapes", "changing_kernels", "host_optimizer"})
 """Blockers that make the capture of a whole step impossible; the others cost time or need care."""
 EVIDENCE: Final = 5
 """Handles named by one blocker."""
 LOADER_SHARE: Final = 0.05
 """Share of the window in the data loader from which it is worth moving out. [judgement]"""
 PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
+OPTIMIZER: Final = re.compile(r"^Optimizer\.step")
+SCALAR_READ: Final = re.compile(r"^aten::_local_scalar_dense$")
 FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
 REPAIRS: Final = (
     (re.compile(r"_local_scalar_dense|item|is_nonzero|equal"),
@@ -51,10 +54,11 @@ class Finding:
 def find_blockers(analysis: Analysis, region: Region) -> tuple[Finding, ...]:
     """All blockers of the counted steps."""
     found = (
-        _syncs(analysis),
+        _syncs(analysis, region),
         _pageable(analysis),
         _host_inputs(analysis),
         _changes(region),
+        _host_optimizer(analysis),
         _allocations(analysis),
         _loader(analysis),
     )
@@ -67,14 +71,17 @@ def _per_step(analysis: Analysis, rows: Int64s) -> Int64s:
     return np.bincount(owner[owner != ABSENT], minlength=len(analysis.window.tiles))
 
 
-def _finding(counts: Int64s, id: str, message: str, advice: str, where: object, evidence: tuple[str, ...]) -> Finding:
+def _finding(
+    counts: Int64s, id: str, message: str, advice: str, where: object = None, evidence: tuple[str, ...] = ()
+) -> Finding:
+    """A blocker counted per step; proven when every counted step has it. Messages hold {count} and {steps}."""
     per_step = float(counts.mean())
     place = where if isinstance(where, str) else None
     text = message.format(count=f"{per_step:.3g}", steps="" if counts.min() else " (not in every step)")
     return Finding(Blocker(id, text, place, per_step, advice, evidence), bool(counts.min() > 0))
 
 
-def _syncs(analysis: Analysis) -> Finding | None:
+def _syncs(analysis: Analysis, region: Region) -> Finding | None:
     syncs = analysis.syncs
     counts = _per_step(analysis, syncs["row"].to_numpy(dtype=np.int64)) if len(syncs) else np.zeros(1, dtype=np.int64)
     if not counts.sum():
@@ -85,7 +92,14 @@ def _syncs(analysis: Analysis) -> Finding | None:
     place = next((place for place in _texts(of["where"]) if place), operator or None)
     repair = next((advice for pattern, advice in REPAIRS if operator and pattern.search(operator)), UNNAMED_REPAIR)
     message = f"{{count}} waits for the device a step{{steps}}, mostly {call}" + (f" in {operator}" if operator else "")
-    return _finding(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
+    found = _finding(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
+    return replace(found, proven=found.proven and _recurs(region))
+
+
+def _recurs(region: Region) -> bool:
+    """Whether waits belong to the step: seen in several steps, or several times before the last launch of a single
+    one, which a wait for the end of the recording is not."""
+    return region.steps > 1 or int((region.waits < len(region)).sum()) > 1
 
 
 def _texts(column: pd.Series[str]) -> list[str]:
@@ -104,7 +118,7 @@ def _pageable(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Pin the host memory (pin_memory=True) and copy with non_blocking=True, outside the captured region."
-    return _finding(counts, "pageable_copy", "{count} copies of pageable memory a step{steps}", advice, None, ())
+    return _finding(counts, "pageable_copy", "{count} copies of pageable memory a step{steps}", advice)
 
 
 def _host_inputs(analysis: Analysis) -> Finding | None:
@@ -112,7 +126,7 @@ def _host_inputs(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Give the step static device tensors and copy each batch into them before the replay."
-    return _finding(counts, "host_input", "{count} inputs a step come from the host{steps}", advice, None, ())
+    return _finding(counts, "host_input", "{count} inputs a step come from the host{steps}", advice)
 
 
 def _changes(region: Region) -> Finding | None:
@@ -128,6 +142,30 @@ def _changes(region: Region) -> Finding | None:
     return Finding(Blocker(id, what, None, 1.0, advice), True)
 
 
+def _host_optimizer(analysis: Analysis) -> Finding | None:
+    """Optimizers that are not capturable count their steps in host tensors and read them in every step."""
+    trace, events = analysis.trace, analysis.trace.events
+    spans = np.flatnonzero(events.category == Category.ANNOTATION)
+    optimizer = np.zeros(len(events), dtype=np.bool_)
+    optimizer[spans] = named(trace, spans, OPTIMIZER)
+    reads = np.flatnonzero(events.category == Category.OPERATOR)
+    reads = reads[named(trace, reads, SCALAR_READ)] if len(reads) else reads
+    reads = reads[(nearest(trace.links.parent, reads, optimizer) != ABSENT) & ~_reaches_device(analysis, reads)]
+    step = np.searchsorted(analysis.steps.host[:, 0], events.start[reads], side="right") - 1
+    inside = (step >= 0) & (events.start[reads] < analysis.steps.host[step, 1])
+    counts = np.bincount(step[inside], minlength=len(analysis.steps.host))
+    if not counts.sum():
+        return None
+    advice = "Give the optimizer capturable=True (or fused=True with it), so that its step counters live on the device."
+    return _finding(counts, "host_optimizer", "{count} optimizer values a step are read on the host{steps}", advice)
+
+
+def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
+    """Whether an operator made a call that submits or awaits device work."""
+    calls = analysis.trace.events.category == Category.RUNTIME
+    return np.isin(operators, analysis.trace.links.operator[calls])
+
+
 def _allocations(analysis: Analysis) -> Finding | None:
     events = analysis.trace.events
     rows = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
@@ -135,7 +173,7 @@ def _allocations(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
-    return _finding(counts, "allocation", "{count} device allocations or frees a step{steps}", advice, None, ())
+    return _finding(counts, "allocation", "{count} device allocations or frees a step{steps}", advice)
 
 
 def _loader(analysis: Analysis) -> Finding | None:

@@ -10,6 +10,12 @@ from typing import Final
 
 US: Final = 1_000.0
 
+CALIBRATED: Final = "H200"
+"""Word of the device's name that the constants were measured on."""
+UNLIKE: Final = {"cuda": 1.2}
+OTHER_VENDOR: Final = 1.5
+"""Ranges widen by these factors on another device of a vendor, and on another vendor's. [judgement]"""
+
 # -- host without the profiler ---------------------------------------------------------------------------------
 REFERENCE_CALL: Final = 5.2 * US
 """Median duration of a traced launch call on the average host of the calibration. [H200]"""

@@ -44,12 +44,19 @@ def predict_forms(facts: Facts, findings: tuple[Finding, ...]) -> dict[str, Form
     if blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
         host = region.host * host_scale(region).mid
         compile, fused = in_pieces(eager, host, C.BROKEN_COMPILE), in_pieces(eager, host, C.BROKEN_REPLAY)
+    unlike = unlike_calibration(region)
+    replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     return {
-        "eager": eager.form(),
-        "compile": compile.form(blockers=tuple(b for b in blockers if b.id in BREAK_GRAPHS)),
-        "replay": predict_replay(facts).form(blockers=blockers) if blocked.capturable else cannot(blockers),
-        "both": fused.form(both.variant, blockers),
+        "eager": eager.widened(unlike).form(),
+        "compile": compile.widened(unlike).form(blockers=tuple(b for b in blockers if b.id in BREAK_GRAPHS)),
+        "replay": replay if blocked.capturable else cannot(blockers),
+        "both": fused.widened(unlike).form(both.variant, blockers),
     }
+
+
+def unlike_calibration(region: Region) -> float:
+    """By how much ranges widen on a device that the constants were not measured on."""
+    return 1.0 if C.CALIBRATED in region.device.name else C.UNLIKE.get(region.trace.vendor, C.OTHER_VENDOR)
 
 
 def find_pieces(region: Region, findings: tuple[Finding, ...]) -> Blocked:

@@ -19,6 +19,10 @@ TRUST_FACTOR: Final = {"ok": 1.0, "degraded": 0.7}
 """Confidence left by the trace's trust. [judgement]"""
 STRAY_FACTOR: Final = 0.8
 """Confidence left when a wait was seen in some steps only. [judgement]"""
+WHOLE_FACTOR: Final = 0.7
+"""Confidence left when the trace shows no repeated step. [judgement]"""
+MOST: Final = 0.95
+"""No prediction is surer than this. [judgement]"""
 MIXED_FACTOR: Final = 0.6
 """Confidence left when part of the step is already compiled or replayed. [judgement]"""
 ACTIONS: Final = {
@@ -53,7 +57,7 @@ def recommend(case: Case) -> Recommendation:
     return Recommendation(
         verdict=verdict,
         speedup=speedup(case.forms, chosen, case.now),
-        confidence=round(confidence(case.forms, chosen) * _doubt(case), 2),
+        confidence=round(min(confidence(case.forms, chosen), MOST) * _doubt(case), 2),
         summary=_summary(case, chosen, after, first),
         snippet=snippet(verdict, case.forms[chosen].variant, training=case.training),
         fix_first=first,
@@ -72,7 +76,8 @@ def abstain(trust: Trust, reason: str | None = None) -> Recommendation:
 def _doubt(case: Case) -> float:
     stray = any(not finding.proven and finding.blocker.id == "sync" for finding in case.findings)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
-    return TRUST_FACTOR.get(case.analysis.trust.level, 0.5) * (STRAY_FACTOR if stray else 1.0) * mixed
+    whole = WHOLE_FACTOR if case.analysis.window.kind in ("whole", "range") else 1.0
+    return TRUST_FACTOR.get(case.analysis.trust.level, 0.5) * (STRAY_FACTOR if stray else 1.0) * mixed * whole
 
 
 def _after_fix(case: Case, chosen: str) -> AfterFix | None:

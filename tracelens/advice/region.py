@@ -11,7 +11,7 @@ from tracelens.advice import constants as C
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Bools, Category, Floats, Int32s, Int64s, Role, Trace
+from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +56,12 @@ class Region:
 
     def __len__(self) -> int:
         return len(self.work)
+
+    @property
+    def device(self) -> Device:
+        """The device that ran the work."""
+        id = int(self.trace.events.device[self.work[0]])
+        return next((device for device in self.trace.devices if device.id == id), Device(id, ""))
 
 
 def find_region(analysis: Analysis) -> Region | None:

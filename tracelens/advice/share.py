@@ -27,7 +27,7 @@ def share_of_device(region: Region, operators: Operators, bandwidth: float) -> F
     asked = traffic(operators) / bandwidth / np.maximum(region.duration, 1)
     streams = np.where(operators.role == Role.POINTWISE, asked, 0)
     blocks = _product(region, A.GRID)
-    fit = _resident(region) * _property(region, "numSms")
+    fit = _resident(region) * _device(region, "numSms")
     share = np.where((blocks > 0) & (fit > 0), np.minimum(blocks / np.maximum(fit, 1), 1.0), 1.0)
     share = np.maximum(share, np.minimum(streams, 1.0))
     return np.where(region.trace.events.category[region.work] == Category.KERNEL, share, 0.0)
@@ -39,9 +39,9 @@ def _resident(region: Region) -> Int64s:
     registers = np.maximum(_number(region, A.REGISTERS), 1) * threads
     shared = np.maximum(_number(region, A.SHARED_MEMORY), 0)
     limits = (
-        (threads, _property(region, "maxThreadsPerMultiprocessor")),
-        (registers, _property(region, "regsPerMultiprocessor")),
-        (shared, _property(region, "sharedMemPerMultiprocessor")),
+        (threads, _device(region, "maxThreadsPerMultiprocessor")),
+        (registers, _device(region, "regsPerMultiprocessor")),
+        (shared, _device(region, "sharedMemPerMultiprocessor")),
     )
     fits = np.full(len(region), BLOCKS_PER_MULTIPROCESSOR)
     for used, available in limits:
@@ -49,10 +49,9 @@ def _resident(region: Region) -> Int64s:
     return np.where(threads > 0, np.maximum(fits, 1), 0)
 
 
-def _property(region: Region, name: str) -> int:
-    device = int(region.trace.events.device[region.work[0]])
-    entry = next((entry for entry in region.trace.devices if entry.id == device), None)
-    return int(entry.properties.get(name, 0)) if entry else 0
+def _device(region: Region, name: str) -> int:
+    """A property of the device; 0 when the trace does not say."""
+    return int(region.device.properties.get(name, 0))
 
 
 def _number(region: Region, key: str) -> Int64s:
