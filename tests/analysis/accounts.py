@@ -31,8 +31,8 @@ def parts_us(builder: TraceBuilder, span_us: tuple[float, float] | None = None, 
 
 def union_ns(start: np.ndarray, end: np.ndarray, low: int, high: int) -> int:
     """ns of [low, high) that any interval covers, the slow and obvious way."""
-    total, reach = 0, low
-    for begin, finish in sorted(zip(start.tolist(), end.tolist(), strict=True)):
+    total, reach, inside = 0, low, (start < high) & (end > low)
+    for begin, finish in sorted(zip(start[inside].tolist(), end[inside].tolist(), strict=True)):
         begin, finish = max(begin, reach), min(finish, high)
         if finish > begin:
             total, reach = total + finish - begin, finish
