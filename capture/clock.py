@@ -19,6 +19,8 @@ class Clock:
         self.step_ms: list[float] = []
         self.region_ms: list[float] = []
         self._marks: list[Any] = []
+        self._events: list[Any] = []
+        self._used = 0
         self._regions: list[tuple[Any, Any]] = []
         self._began = 0.0
         self.running = False
@@ -33,6 +35,7 @@ class Clock:
         """Begin a chunk of steps on a drained device."""
         self._began = self.drain()
         self.running = True
+        self._used = 0
         self._marks = [self.mark()]
         self._regions = []
 
@@ -57,8 +60,11 @@ class Clock:
         """Return this moment: an event on the current stream, or the wall clock where there is no device."""
         if not self.cuda:
             return time.perf_counter()
-        event = torch.cuda.Event(enable_timing=True)
+        if self._used == len(self._events):
+            self._events.append(torch.cuda.Event(enable_timing=True))
+        event = self._events[self._used]
         event.record()
+        self._used += 1
         return event
 
     def _between(self, a: Any, b: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,16 @@ from capture import torch_private
 
 TOLERANCES = {torch.float64: 1e-7, torch.float32: 1e-3, torch.float16: 1e-2, torch.bfloat16: 4e-2}
 """Largest error, relative to the largest value of eager's tensor, that rounding in another order explains."""
-SAMPLE = 1 << 20
+TRAINING = 10.0
+"""Times the tolerance for outputs of a training step: errors grow over the steps before."""
+UPDATE_TOLERANCE = 0.05
+"""Largest norm of the parameters' difference, relative to the norm of what eager's steps changed. One number for the
+whole model: an optimizer like Adam makes full-sized steps of gradients that are only rounding noise."""
+SAMPLE, PARAMETER_SAMPLE = 1 << 20, 1 << 16
 """Elements compared of one tensor: evenly spaced ones of larger tensors."""
-NOISE = 3.0
-"""Times the difference between two eager runs that a form may differ from eager."""
+
+
+Tensors = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -25,51 +32,98 @@ class Verdict:
 
     outputs: str
     largest_error: float | None
-    note: str | None
+    note: str
     excess: float | None = None
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One comparison: a relative error beside what rounding explains."""
+
+    name: str
+    error: float
+    tolerance: float
+
+    @property
+    def excess(self) -> float:
+        """The error over its tolerance, bounded."""
+        return min(self.error / self.tolerance, 1e9)
+
+
 class Samples:
-    """Copies of a form's outputs, by name of the call; made outside the timed phases."""
+    """Copies of a form's outputs and parameters, made outside the timed phases."""
 
     def __init__(self) -> None:
-        self._tensors: dict[str, torch.Tensor] = {}
+        self.outputs: Tensors = {}
+        self.before: Tensors = {}
+        self.after: Tensors = {}
 
     def take(self, name: str, output: Any) -> None:
         """Copy the tensors of one call's output to the host."""
         leaves, _ = torch_private.flatten(output)
-        for position, leaf in enumerate(leaves):
-            if isinstance(leaf, torch.Tensor):
-                self._tensors[f"{name}, tensor {position}"] = _sample(leaf)
-
-    def take_parameters(self, parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Copy the parameters."""
-        for name, parameter in parameters:
-            self._tensors[f"parameter {name}"] = _sample(parameter)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        self.outputs.update({f"{name}, tensor {place}": sample(leaf, SAMPLE) for place, leaf in enumerate(tensors)})
 
     def save(self, path: Path) -> None:
         """Write the samples for the other forms."""
-        torch.save(self._tensors, path)
+        torch.save((self.outputs, self.before, self.after), path)
 
     def compare(self, path: Path) -> Verdict:
         """Compare with the samples that eager saved."""
         if not path.exists():
             return Verdict("unchecked", None, "eager left no outputs to compare with")
-        expected: dict[str, torch.Tensor] = torch.load(path, weights_only=True)
-        return compare(expected, self._tensors)
+        expected = Samples()
+        expected.outputs, expected.before, expected.after = torch.load(path, weights_only=True)
+        return compare(expected, self)
 
 
-def compare(expected: dict[str, torch.Tensor], found: dict[str, torch.Tensor]) -> Verdict:
-    """Compare tensors of the same names; all of eager's must be there."""
-    common = [name for name in expected if name in found]
-    if not common:
+class RandomWatch:
+    """Tells whether random numbers were drawn between two moments."""
+
+    def __init__(self, cuda: bool) -> None:
+        self._cuda, self._before = cuda, list[torch.Tensor]()
+
+    def look(self) -> None:
+        """Remember the generators' states."""
+        self._before = self._states()
+
+    def moved(self) -> bool:
+        """Whether a generator has moved on since."""
+        pairs = zip(self._before, self._states(), strict=False)
+        return any(not torch.equal(before, after) for before, after in pairs)
+
+    def _states(self) -> list[torch.Tensor]:
+        return [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if self._cuda else [])]
+
+
+def parameters(named: Iterable[tuple[str, torch.Tensor]]) -> Tensors:
+    """Copy samples of the parameters."""
+    return {name: sample(parameter, PARAMETER_SAMPLE) for name, parameter in named}
+
+
+def compare(expected: Samples, found: Samples) -> Verdict:
+    """Compare outputs of the same calls one by one, and what training changed as a whole."""
+    change = norm(expected.after, expected.before)
+    names = [name for name in expected.outputs if name in found.outputs]
+    findings = [_output(name, expected.outputs[name], found.outputs[name], change > 0) for name in names]
+    if change > 0 and found.after:
+        findings.append(Finding("parameters", norm(found.after, expected.after) / change, UPDATE_TOLERANCE))
+    if not findings:
         return Verdict("unchecked", None, "no call was seen in both forms")
-    errors = {name: error(expected[name], found[name]) for name in common}
-    excess = {name: errors[name] / TOLERANCES.get(expected[name].dtype, 1e-12) for name in common}
-    worst = max(common, key=lambda name: excess[name])
-    if excess[worst] <= 1:
-        return Verdict("match", max(errors.values()), f"{len(common)} tensors compared", excess[worst])
-    return Verdict("differ", errors[worst], f"{worst}: off by {errors[worst]:.2g} of the largest value", excess[worst])
+    worst = max(findings, key=lambda finding: finding.excess)
+    largest = worst.error if math.isfinite(worst.error) else None
+    if worst.excess <= 1:
+        return Verdict("match", largest, f"{len(findings)} comparisons", worst.excess)
+    return Verdict("differ", largest, f"{worst.name}: relative error {worst.error:.2g}", worst.excess)
+
+
+def norm(found: Tensors, expected: Tensors) -> float:
+    """Return the norm of the difference over all tensors of both; infinite where shapes differ."""
+    common = [name for name in expected if name in found]
+    if any(found[name].shape != expected[name].shape for name in common):
+        return math.inf
+    total = sum((found[name].double() - expected[name].double()).square().sum().item() for name in common)
+    return math.sqrt(total) if math.isfinite(total) else math.inf
 
 
 def error(expected: torch.Tensor, found: torch.Tensor) -> float:
@@ -79,7 +133,7 @@ def error(expected: torch.Tensor, found: torch.Tensor) -> float:
     small values beside large ones carry the large ones' rounding.)
     """
     if expected.shape != found.shape or expected.dtype != found.dtype:
-        return float("inf")
+        return math.inf
     if expected.numel() == 0:
         return 0.0
     if not expected.dtype.is_floating_point:
@@ -87,14 +141,20 @@ def error(expected: torch.Tensor, found: torch.Tensor) -> float:
     a, b = expected.double(), found.double()
     finite = a.isfinite()
     if not torch.equal(finite, b.isfinite()) or not torch.equal(a[~finite].nan_to_num(), b[~finite].nan_to_num()):
-        return float("inf")
+        return math.inf
     scale = a[finite].abs().max().item() if finite.any() else 0.0
     off = (a - b)[finite].abs().max().item() if finite.any() else 0.0
     return off / scale if scale else off
 
 
-def _sample(tensor: torch.Tensor) -> torch.Tensor:
+def sample(tensor: torch.Tensor, elements: int) -> torch.Tensor:
+    """Copy a tensor's values, or evenly spaced ones, to the host."""
     flat = tensor.detach().reshape(-1)
-    stride = max(1, -(-flat.numel() // SAMPLE))
+    stride = max(1, -(-flat.numel() // elements))
     values = torch.view_as_real(flat[::stride]) if flat.is_complex() else flat[::stride]
     return values.to("cpu", copy=True)
+
+
+def _output(name: str, expected: torch.Tensor, found: torch.Tensor, training: bool) -> Finding:
+    tolerance = TOLERANCES.get(expected.dtype, 1e-12)
+    return Finding(name, error(expected, found), min(tolerance * TRAINING, 0.1) if training else tolerance)

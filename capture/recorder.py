@@ -12,7 +12,7 @@ import torch
 
 from capture import tracing
 from capture.clock import Clock, median
-from capture.compare import Samples
+from capture.compare import RandomWatch, Samples, parameters
 from capture.forms import Form
 from capture.job import Job
 from capture.progress import Board
@@ -46,14 +46,17 @@ class Recorder:
         self._board, self._form, self._save = board, form, save
         self._cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
         self._clock, self._samples, self._syncs = Clock(self._cuda), Samples(), SyncLog()
+        self._random = RandomWatch(self._cuda)
         self._sampling, self._steps_on_call = False, True
         self._phases = self._all_phases()
         self._named_parameters: Callable[[], Iterator[tuple[str, torch.Tensor]]] | None = None
         self._installed = time.perf_counter()
 
-    def begin(self, first: int, steps_on_call: bool, parameters: Callable[[], Any] | None) -> None:
+    def begin(self, first: int, steps_on_call: bool, named_parameters: Callable[[], Any] | None) -> None:
         """Take over at step `first` of the script; steps end at the region's calls or, if not, at `advance`."""
-        self.step, self._steps_on_call, self._named_parameters = first, steps_on_call, parameters
+        self.step, self._steps_on_call, self._named_parameters = first, steps_on_call, named_parameters
+        if named_parameters is not None:
+            self._samples.before = parameters(named_parameters())
         if first and self.job.target.ordinal is None:  # found by watching: the compared steps are still to come
             self.plan = replace(self.plan, warmup=max(self.plan.warmup, first + COMPARED + 1))
 
@@ -61,6 +64,8 @@ class Recorder:
         """End a step where steps end at calls, and mark the call's start."""
         if self._steps_on_call:
             self.advance()
+        if self._sampling:
+            self._random.look()
         return self._clock.mark() if self._clock.running else None
 
     def after_call(self, began: Any, output: Any) -> None:
@@ -68,6 +73,7 @@ class Recorder:
         if began is not None and self._clock.running:
             self._clock.region(began)
         if self._sampling:
+            self.record.random = self.record.random or self._random.moved()
             self._samples.take(f"step {self.step}", output)
 
     def advance(self) -> None:
@@ -127,14 +133,14 @@ class Recorder:
 
     def _compare(self) -> None:
         if self._named_parameters is not None:
-            self._samples.take_parameters(self._named_parameters())
+            self._samples.after = parameters(self._named_parameters())
         if self.job.form == "eager" and not self.job.check_only:
             self._samples.save(self.job.eager_outputs)
             self.record.outputs, self.record.outputs_note = "match", "the reference"
             return
         verdict = self._samples.compare(self.job.eager_outputs)
         self.record.outputs, self.record.largest_error = verdict.outputs, verdict.largest_error
-        self.record.outputs_note = verdict.note
+        self.record.outputs_note, self.record.error_over_tolerance = verdict.note, verdict.excess
 
     def _measure(self) -> Iterator[None]:
         ends = [self.plan.measure * chunk // CHUNKS for chunk in range(CHUNKS + 1)]
@@ -158,7 +164,7 @@ class Recorder:
         clock, record = self._clock, self.record
         record.step_ms, record.low, record.high = median(clock.chunk_ms), min(clock.chunk_ms), max(clock.chunk_ms)
         record.event_step_ms, record.region_ms = median(clock.step_ms), median(clock.region_ms)
-        record.steps = len(clock.step_ms)
+        record.steps, record.chunk_ms = len(clock.step_ms), clock.chunk_ms
         if self._cuda:
             record.peak_mib = torch.cuda.max_memory_allocated() / 2**20
             record.reserved_mib = torch.cuda.max_memory_reserved() / 2**20

@@ -29,6 +29,7 @@ class FormRecord:
     source: str = "measured"
     variant: str | None = None
     region_ms: float | None = None
+    chunk_ms: list[float] | None = None
     event_step_ms: float | None = None
     steps: int | None = None
     warmup_steps: int | None = None
@@ -41,6 +42,9 @@ class FormRecord:
     outputs: str = "unchecked"
     outputs_note: str | None = None
     largest_error: float | None = None
+    error_over_tolerance: float | None = None
+    random: bool | None = None
+    """Whether eager draws random numbers in the region; then others are compared drawing the same ones."""
     error: str | None = None
     trace: str | None = None
     log: str | None = None

@@ -22,11 +22,12 @@ class Region:
 
     def __init__(self, original: Callable[..., Any], form: Callable[..., Any], watcher: Watcher) -> None:
         self._original, self._form, self._watcher = original, form, watcher
-        self._busy, self._process = False, os.getpid()
+        self._busy = False
+        os.register_at_fork(after_in_child=self._pass_through)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run one call through the form."""
-        if self._busy or os.getpid() != self._process:
+        if self._busy:
             return self._original(*args, **kwargs)
         began = self._watcher.before_call()
         self._busy = True
@@ -36,6 +37,10 @@ class Region:
             self._busy = False
         self._watcher.after_call(began, output)
         return output
+
+    def _pass_through(self) -> None:
+        """Let every call through, in a process that the script forked."""
+        self._busy = True
 
 
 class ModuleRegion(Region):

@@ -17,27 +17,29 @@ class SyncLog:
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, str | None]] = []
-        self._shown: Any = None
+        self._listening = False
+        self._shown, self._filters = warnings.showwarning, warnings.filters[:]
 
     def listen(self, wanted: bool) -> None:
         """Begin or end the listening."""
-        if wanted and self._shown is None:
-            self._shown = warnings.showwarning
-            self._filters = warnings.filters[:]
+        if wanted and not self._listening:
+            self._shown, self._filters = warnings.showwarning, warnings.filters[:]
             warnings.simplefilter("always")
             warnings.showwarning = self._note
             torch.cuda.set_sync_debug_mode("warn")
-        elif not wanted and self._shown is not None:
+        elif not wanted and self._listening:
             torch.cuda.set_sync_debug_mode("default")
-            warnings.showwarning, self._shown = self._shown, None
+            warnings.showwarning = self._shown
             warnings.filters[:] = self._filters  # pyright: ignore[reportIndexIssue]
+        self._listening = wanted
 
     def rows(self) -> list[Row]:
         """Return the sync points with their lines and how often each was met."""
         return [{"where": row["where"], "count": row["count"]} for row in counted(self._rows, "kind")]
 
     def _note(self, message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
-        if "synchronizing" in str(message):
+        """Stand in for `warnings.showwarning`; a script may have saved it, and put it back when we listen no more."""
+        if "called a synchronizing" in str(message):
             self._rows.append(("sync", calling_line(inspect.currentframe())))
         else:
             self._shown(message, category, filename, lineno, *rest)

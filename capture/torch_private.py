@@ -20,6 +20,7 @@ _BREAK = re.compile(r"user code at (?P<where>\S+:\d+)\n(?:Graph Break )?Reason: 
 _RECOMPILE = re.compile(r"Recompiling function \S+ in (?P<where>\S+:\d+)\n.*?\n\s*- (?P<reason>.*)", re.DOTALL)
 _SKIP = re.compile(r"(?P<reason>skipping cudagraphs due to .*)", re.DOTALL)
 _PATTERNS = {"graph_breaks": _BREAK, "recompiles": _RECOMPILE, "cudagraph_skips": _SKIP}
+_PREAMBLES = ("Encountered graph break", "Failed to handle graph break gracefully", "Graph Break Reason")
 _KEYS = {"graph_breaks": "reason", "recompiles": "guard", "cudagraph_skips": "reason"}
 
 
@@ -120,9 +121,9 @@ class CompilerLog(logging.Handler):
 
 
 def _first_line(text: str) -> str:
-    """Return the line that says what happened; newer versions put where tracing stood before it."""
+    """Return the line that says what happened; newer versions say first that something did."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    stated = [line for line in lines if not line.startswith("Encountered graph break")]
+    stated = [line for line in lines if not line.startswith(_PREAMBLES)]
     return (stated or lines or [""])[0][:300]
 
 

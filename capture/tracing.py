@@ -27,6 +27,7 @@ def profiler(job: Job, cuda: bool) -> profile:
         on_trace_ready=export,
         record_shapes=True,
         with_stack=job.stack,
+        acc_events=True,  # keeps PyTorch from warning that a second cycle would replace the first
         profile_memory=job.memory,
     )
 

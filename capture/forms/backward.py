@@ -56,10 +56,10 @@ class GraphedBackward:
 
 @contextmanager
 def _unchanged(module: Any) -> Generator[None]:
-    """Undo what warm-up and capture do to buffers and the random state; keep autocast's cache off meanwhile."""
+    """Undo what warm-up and capture do to buffers and the random state, with autocast's cache off."""
     buffers = [(kept, kept.clone()) for kept in module.buffers()]
     random, cache = torch.cuda.get_rng_state(), torch.is_autocast_cache_enabled()
-    torch.set_autocast_cache_enabled(False)
+    torch.set_autocast_cache_enabled(cache and not torch.is_autocast_enabled())
     try:
         yield
     finally:

@@ -6,6 +6,8 @@ import json
 import signal
 import time
 
+import pytest
+
 from tests.capture.conftest import Workshop
 
 TRAIN = """
@@ -207,6 +209,57 @@ def test_death_of_one_form_is_its_result(workshop: Workshop) -> None:
     run = workshop.capture("--forms", "eager,compile", *FEW, "script.py", "dies")
     assert run.code == 0, run.stderr
     assert run.form("compile")["error"] == "killed by signal 9"
+
+
+DIFFERS = """
+    import os
+    import sys
+
+    import torch
+    from torch import nn
+
+
+    @torch.compiler.disable
+    def add_one(x):
+        return x + 1
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            if torch.compiler.is_compiling():
+                return add_one(x)
+            return x
+
+
+    net = Net()
+    with torch.no_grad():
+        for step in range(100):
+            noise = int.from_bytes(os.urandom(1)) if sys.argv[1] == "noisy" else 0.0
+            net(torch.full((3,), step + noise))
+"""
+
+
+def test_other_outputs_than_eagers_are_reported(workshop: Workshop) -> None:
+    workshop.write(DIFFERS)
+    run = workshop.capture("--forms", "eager,compile", *FEW, "script.py", "exact")
+    assert run.code == 0, run.stderr
+    form = run.form("compile")
+    assert form["outputs"] == "differ"
+    assert form["largest_error"] == pytest.approx(1 / 4)
+    assert run.trace("compile")["tracelens"]["outputs"] == "differ"
+
+
+def test_two_eager_runs_set_the_noise_that_is_allowed(workshop: Workshop) -> None:
+    workshop.write(DIFFERS)
+    run = workshop.capture("--forms", "eager,compile", *FEW, "script.py", "noisy")
+    assert run.code == 0, run.stderr
+    form = run.form("compile")
+    assert form["outputs"] == "match"
+    assert "two eager runs differ" in form["outputs_note"]
 
 
 def test_interrupt_leaves_what_was_finished(workshop: Workshop) -> None:

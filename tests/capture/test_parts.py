@@ -1,0 +1,335 @@
+"""The parts on their own."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import gzip
+import json
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from capture import failure, torch_private
+from capture.compare import Samples, compare, error
+from capture.discover import Discovery, OptimizerSteps
+from capture.forms.inputs import Inputs
+from capture.forms.outputs import Outputs
+from capture.forms.signature import put_together, refuse_host_inputs, signature, take_apart
+from capture.job import LEAST_STEPS, Job, Plan, Target
+from capture.manifest import RunDirectory, RunDirectoryError
+from capture.records import FormRecord, counted
+from capture.region import ModuleRegion
+from capture.script import ScriptError, functions, mark
+from capture.stamping import publish_trace
+from capture.tape import Tape
+
+
+@given(st.integers(LEAST_STEPS, 2000), st.integers(1, 50), st.integers(1, 500), st.integers(1, 20))
+def test_a_shrunk_plan_fits_and_keeps_every_phase(steps: int, warmup: int, measure: int, active: int) -> None:
+    plan = Plan(warmup, measure, active).shrunk(steps)
+    assert plan.steps <= steps
+    assert min(plan.warmup, plan.measure, plan.active, plan.profiler_warmup) >= 1
+
+
+def test_orders_survive_the_way_to_the_process(tmp_path: Path) -> None:
+    job = Job("both", "manual", "a.py", False, ("x", "1"), tmp_path, tmp_path / "o.pt", "r", target=Target(ordinal=2))
+    job.save(tmp_path / "job.json")
+    assert Job.load(tmp_path / "job.json") == job
+
+
+def play(tape: Tape, limit: int | None = None) -> bytes:
+    """Read one playback, to the end or so many bytes of it."""
+    source, sink = os.pipe()
+    playback = tape.play(sink)
+    got = b""
+    while limit is None or len(got) < limit:
+        data = os.read(source, 65536 if limit is None else limit - len(got))
+        if not data:
+            break
+        got += data
+    os.close(source)
+    playback.stop()
+    return got
+
+
+def test_every_form_reads_the_whole_input(tmp_path: Path) -> None:
+    data = os.urandom(300_000)
+    path = tmp_path / "input"
+    path.write_bytes(data)
+    with path.open("rb") as file:
+        tape = Tape(file.fileno())
+        assert play(tape, 10) == data[:10]
+        assert play(tape) == data
+        assert play(tape) == data
+
+
+def test_playback_ends_although_the_terminal_says_nothing() -> None:
+    source, sink = os.pipe()
+    tape = Tape(source)
+    child_source, child_sink = os.pipe()
+    began = time.monotonic()
+    tape.play(child_sink).stop()
+    assert time.monotonic() - began < 5
+    assert os.read(child_source, 1) == b""
+    for descriptor in (source, sink, child_source):
+        os.close(descriptor)
+
+
+def test_comparison_measures_against_the_largest_value() -> None:
+    assert error(torch.tensor([1.0, 1000.0]), torch.tensor([1.5, 1000.0])) == pytest.approx(5e-4)
+    assert error(torch.zeros(3), torch.zeros(3)) == 0
+    assert error(torch.zeros(0), torch.zeros(0)) == 0
+    assert error(torch.tensor([1, 2, 3, 4]), torch.tensor([1, 2, 3, 5])) == 0.25
+    assert error(torch.ones(2), torch.ones(3)) == float("inf")
+    assert error(torch.ones(2), torch.ones(2).double()) == float("inf")
+    nan, inf = float("nan"), float("inf")
+    assert error(torch.tensor([nan, 1.0]), torch.tensor([1.0, 1.0])) == inf
+    assert error(torch.tensor([nan, 1.0, inf]), torch.tensor([nan, 1.0, inf])) == 0
+    assert error(torch.tensor([inf]), torch.tensor([-inf])) == inf
+
+
+def samples(outputs: dict[str, torch.Tensor], after: float | None = None) -> Samples:
+    found = Samples()
+    found.outputs = outputs
+    if after is not None:
+        found.before, found.after = {"w": torch.zeros(4)}, {"w": torch.full((4,), after)}
+    return found
+
+
+def test_verdict_names_the_worst_tensor() -> None:
+    expected, found = {"a": torch.ones(2), "b": torch.ones(2)}, {"a": torch.ones(2), "b": torch.zeros(2)}
+    verdict = compare(samples(expected), samples(found))
+    assert (verdict.outputs, verdict.largest_error) == ("differ", 1.0)
+    assert "b:" in verdict.note
+    half = {"a": torch.ones(2).bfloat16()}
+    assert compare(samples(half), samples({"a": half["a"] * 1.01})).outputs == "match"
+    assert compare(samples(half), samples({"a": torch.ones(3)})).largest_error is None
+    assert compare(samples(half), samples({})).outputs == "unchecked"
+
+
+def test_training_is_compared_by_what_it_changed() -> None:
+    same = {"loss": torch.ones(1)}
+    assert compare(samples(same, 1.0), samples(same, 1.01)).outputs == "match"
+    lost = compare(samples(same, 1.0), samples(same, 0.5))
+    assert (lost.outputs, lost.largest_error) == ("differ", 0.5)
+    assert lost.note.startswith("parameters")
+
+
+def test_functions_by_qualified_name() -> None:
+    tree = ast.parse("def a():\n  def b(): pass\nclass C:\n  @staticmethod\n  def d(): pass\nif 1:\n  def e(): pass\n")
+    assert set(functions(tree)) == {"a", "a.b", "C.d", "e"}
+    with pytest.raises(ScriptError, match="no function x"):
+        mark(tree, "x")
+
+
+def test_marked_function_is_decorated_above_its_own_decorators_and_below_staticmethod() -> None:
+    source = "class C:\n  @staticmethod\n  @half\n  def d(x): return x\nresult = C.d(8)\n"
+    tree = ast.parse(source)
+    mark(tree, "C.d")
+    seen: list[Any] = []
+
+    def region(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: seen.append(args) or function(*args)
+
+    space: dict[str, Any] = {"__tracelens_region__": region, "half": lambda function: lambda x: function(x) / 2}
+    exec(compile(tree, "script.py", "exec"), space)
+    assert (space["result"], seen) == (4.0, [(8,)])
+
+
+class Still:
+    """A recorder that records nothing."""
+
+    def before_call(self) -> None: ...
+
+    def after_call(self, began: object, output: object) -> None: ...
+
+
+def test_copies_of_an_intercepted_module_are_plain() -> None:
+    module = nn.Linear(2, 2)
+    calls: list[int] = []
+    forward = module.forward
+
+    def counting(x: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        return forward(x)
+
+    ModuleRegion(module, counting, Still()).install()
+    copied, pickled = copy.deepcopy(module), pickle.loads(pickle.dumps(module))
+    with torch.no_grad():
+        copied.weight.zero_()
+    x = torch.ones(2)
+    assert torch.equal(copied(x), copied.bias)
+    assert torch.equal(pickled(x), module(x))
+    assert len(calls) == 1
+    assert list(module.state_dict()) == ["weight", "bias"]
+
+
+def discovered(run: Callable[[], object], target: Target | None = None) -> list[tuple[nn.Module, Target, int]]:
+    found: list[tuple[nn.Module, Target, int]] = []
+    optimizers = OptimizerSteps()
+    discovery = Discovery(target or Target(), optimizers, lambda *what: found.append(what))
+    original = nn.Module.__call__
+    try:
+        run()
+    finally:
+        discovery.stop()
+        optimizers.stop()
+    assert nn.Module.__call__ is not original
+    return found
+
+
+def test_largest_repeated_module_is_found_not_the_loss_or_a_transform() -> None:
+    flip, model, loss = nn.Flatten(0), nn.Linear(4, 4), nn.MSELoss()
+
+    def run() -> None:
+        for _ in range(5):
+            for _ in range(3):
+                flip(torch.ones(1))
+            loss(model(torch.ones(4)).detach(), torch.ones(4))
+
+    (module, target, calls), *rest = discovered(run)
+    assert rest == []
+    assert (module is model, target.ordinal, target.training, calls) == (True, 1, False, 3)
+
+
+def test_training_is_told_by_the_optimizer() -> None:
+    model = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def run() -> None:
+        for _ in range(12):
+            model(torch.ones(4)).sum().backward()
+            if model.weight.grad is not None and _ % 4 == 3:
+                optimizer.step()
+
+    (module, target, calls), *_ = discovered(run)
+    assert (module is model, target.training, calls) == (True, True, 8)
+
+
+def test_known_target_is_taken_at_its_first_call() -> None:
+    first, second = nn.Linear(1, 1), nn.Linear(1, 1)
+    found = discovered(lambda: (first(torch.ones(1)), second(torch.ones(1))), Target(ordinal=1, training=False))
+    assert [(module is second, calls) for module, _, calls in found] == [(True, 0)]
+
+
+def test_outputs_held_at_the_next_call_are_copied() -> None:
+    outputs = Outputs()
+    tensor = torch.ones(3)
+    outputs.watch([tensor])
+    outputs.look()
+    assert outputs.held
+    assert outputs.released([tensor])[0] is not tensor
+
+
+def test_a_view_of_an_output_counts_as_held() -> None:
+    outputs, tensor = Outputs(), torch.ones(3)
+    view = tensor[1:]
+    outputs.watch([tensor])
+    del tensor
+    outputs.look()
+    assert outputs.held
+    del view
+
+
+def test_outputs_let_go_are_not_copied() -> None:
+    outputs, tensor = Outputs(), torch.ones(3)
+    outputs.watch([tensor])
+    del tensor
+    outputs.look()
+    assert not outputs.held
+
+
+def test_inputs_that_stay_are_read_in_place_and_others_are_copied_in() -> None:
+    inputs, stays = Inputs(), torch.zeros(2)
+    for step in range(3):
+        with inputs.observed([stays, torch.full((2,), float(step)), 5]):
+            stays.add_(1)
+    static = inputs.make_static([stays, torch.full((2,), 9.0), 5])
+    assert static[0] is stays
+    assert static[2] == 5
+    assert inputs.fill([stays, torch.full((2,), 7.0), 5])
+    assert static[1].tolist() == [7.0, 7.0]
+    assert not inputs.fill([torch.zeros(2), torch.zeros(2), 5]), "the script's own tensor is never a buffer"
+
+
+def test_signature_tells_what_a_graph_depends_on() -> None:
+    def key(*args: object, **kwargs: object) -> Hashable:
+        return signature(*take_apart(args, kwargs), None)
+
+    x = torch.ones(2, 3)
+    assert key(x) == key(torch.zeros(2, 3))
+    others = [key(x.double()), key(x[:1]), key(x, 1), key(x, 2), key(y=x), key([x]), key(x.clone().requires_grad_())]
+    assert len({key(x), *others}) == 1 + len(others)
+    with torch.no_grad():
+        assert key(torch.zeros(2, 3)) != others[0]
+    args, kwargs = put_together(*take_apart(([x], 3), {"y": x}))
+    assert args[1] == 3
+    assert kwargs["y"] is x
+    with pytest.raises(failure.Blocked, match="is on the cpu"):
+        refuse_host_inputs([x])
+
+
+def test_prerequisites_are_told_from_the_words_of_the_error() -> None:
+    def of(text: str) -> str:
+        return failure.prerequisite(RuntimeError(text))
+
+    assert of("CUDA error: operation not permitted when stream is capturing") == "sync"
+    assert of("Cannot copy between CPU and CUDA tensors during CUDA graph capture unless pinned") == "host_copy"
+    assert of("CUDA out of memory. Tried to allocate") == "memory"
+    assert of("something else") == "error"
+
+
+def test_private_interfaces_degrade_to_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("torch._dynamo.utils", "torch._dynamo.guards", "torch.profiler._utils", "torch._logging"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, "torch.multiprocessing.reductions", None)
+    assert torch_private.compiled_graphs() is None
+    assert torch_private.storage_watch(torch.ones(1)) is None
+    assert torch_private.CompilerLog().rows("graph_breaks") is None
+    torch_private.init_profiler_for_cuda_graphs()
+    outputs = Outputs()
+    outputs.watch([torch.ones(1)])
+    outputs.look()
+    assert outputs.held, "what cannot be known is copied"
+
+
+def test_rows_are_counted() -> None:
+    rows = counted([("a", "x:1"), ("b", None), ("a", "x:1")], "reason")
+    assert rows == [{"reason": "a", "where": "x:1", "count": 2}, {"reason": "b", "where": None, "count": 1}]
+
+
+def test_published_trace_carries_the_final_record(tmp_path: Path) -> None:
+
+    job = Job("compile", None, "a.py", False, (), tmp_path, tmp_path / "o.pt", "r7")
+    events = [{"name": "triton_poi_0", "cat": "kernel"}, {"name": "triton_poi_0", "cat": "kernel"}]
+    text = json.dumps({"traceEvents": events}, indent=2).replace("{\n", '{\n  "tracelens": {"step_ms": 1},\n', 1)
+    job.raw_trace.write_text(text)
+    record = FormRecord(step_ms=2.5)
+    publish_trace(job, record, tmp_path / "compile.pt.trace.json.gz")
+    trace = json.loads(gzip.decompress((tmp_path / "compile.pt.trace.json.gz").read_bytes()))
+    assert (trace["tracelens"]["step_ms"], trace["tracelens"]["run"]) == (2.5, "r7")
+    assert trace["traceEvents"] == events
+    assert (record.triton_kernels, record.trace) == (1, "compile.pt.trace.json.gz")
+
+
+def test_run_directory_is_whole_at_every_moment(tmp_path: Path) -> None:
+
+    directory = RunDirectory(tmp_path / "run", ["tracelens"], "r")
+    directory.create(force=False)
+    assert json.loads((tmp_path / "run/run.json").read_text())["complete"] is False
+    directory.add("eager", FormRecord(step_ms=1.0))
+    assert json.loads((tmp_path / "run/run.json").read_text())["forms"]["eager"]["step_ms"] == 1.0
+    directory.finish(True)
+    with pytest.raises(RunDirectoryError, match="--force"):
+        RunDirectory(tmp_path / "run", [], "s").create(force=False)
