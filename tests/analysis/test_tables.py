@@ -191,6 +191,24 @@ def test_device_work_counts_for_the_step_that_launched_it() -> None:
     assert analysis.launches["kernels"].sum() == 6
 
 
+def test_tables_of_one_device_leave_out_the_work_of_another() -> None:
+    builder = TraceBuilder().op("aten::mm", 0, 90)
+    builder.launch("mine", 0, 5, at=10, runs=10, device=0).launch("mine", 20, 5, at=30, runs=10, device=0)
+    trace = builder.launch("other", 40, 5, at=50, runs=5, device=1).call("cudaLaunchKernel", 60, 5).trace()
+    analysis = analyze(trace, device=0, span="all")
+    assert analysis.kernels["name"].tolist() == ["mine"]
+    assert analysis.launches["handle"].tolist() == ["l-1", "l-2", "l-4"]
+    assert analysis.operators[["device_ns", "launches"]].iloc[0].tolist() == [20 * US, 3]
+
+
+def test_steps_that_early_profilers_record_as_operators_are_no_operators() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        builder.op(f"ProfilerStep#{number}", number * 100, 90).op("aten::mm", number * 100 + 10, 20)
+        builder.launch("gemm", number * 100 + 15, 5)
+    assert analyze(builder.trace()).operators["name"].tolist() == ["aten::mm"]
+
+
 def test_text_that_is_not_known_is_none() -> None:
     analysis = analyze(TraceBuilder().launch("gemm", 0).launch("gemm", 40).trace())
     assert analysis.launches["where"].tolist() == [None, None]

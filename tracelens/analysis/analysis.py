@@ -49,7 +49,7 @@ def analyze(
         operators=operator_table(trace, steps, chosen),
         gaps=gap_table(trace, gaps, numbered.handles(chosen), steps.window),
         syncs=sync_table(trace, steps, timeline),
-        launches=launch_table(trace, steps),
+        launches=launch_table(trace, steps, chosen),
     )
 
 

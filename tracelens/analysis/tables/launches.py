@@ -13,11 +13,17 @@ from tracelens.model.events import ABSENT, SUBMITS, Category, Int64s, Trace
 from tracelens.model.names import names_of
 
 
-def owned_launches(trace: Trace, steps: Steps) -> Int64s:
-    """Rows of the calls that submit device work, made in the counted steps; in start order."""
-    events = trace.events
+def owned_launches(trace: Trace, steps: Steps, device: int) -> Int64s:
+    """Rows of the calls made in the counted steps that submit work to a device, in start order.
+
+    A call that no device work is linked to counts for every device."""
+    events, launch = trace.events, trace.links.launch
     calls = (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS) & (events.phase == ord("X"))
-    rows = np.flatnonzero(calls & (steps.owner != ABSENT))
+    elsewhere = np.zeros(len(events), dtype=np.bool_)
+    for here in (False, True):
+        work = (launch != ABSENT) & ((events.device == device) == here)
+        elsewhere[launch[work]] = not here
+    rows = np.flatnonzero(calls & (steps.owner != ABSENT) & ~elsewhere)
     return rows[np.argsort(events.start[rows], kind="stable")]
 
 
@@ -31,13 +37,13 @@ def launched(trace: Trace) -> tuple[Int64s, Int64s]:
     return count, np.where(count > 0, first, ABSENT)
 
 
-def launch_table(trace: Trace, steps: Steps) -> pd.DataFrame:
-    """Launch calls of the counted steps in start order; one graph launch is one row.
+def launch_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
+    """Launch calls of the counted steps to a device, in start order; one graph launch is one row.
 
     Columns: handle, call, ns (of the call), latency_ns (from the call's end to its first device event's start,
     0 when that started earlier; missing without a device event), kernels (device events it launched), operator,
     where, row."""
-    events, rows = trace.events, owned_launches(trace, steps)
+    events, rows = trace.events, owned_launches(trace, steps, device)
     count, first = launched(trace)
     latency = np.maximum(first[rows] - events.end[rows], 0)
     found = table(

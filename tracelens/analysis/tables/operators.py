@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import numpy as np
 import pandas as pd
 
@@ -12,8 +15,11 @@ from tracelens.analysis.tables.kernels import owned_work
 from tracelens.analysis.tables.launches import owned_launches
 from tracelens.analysis.where import places
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
-from tracelens.model.names import names_of
+from tracelens.model.names import named, names_of
 from tracelens.model.nesting import nearest
+
+_STEP: Final = re.compile(r"^ProfilerStep#")
+"""Early profilers record steps as operators."""
 
 
 def operator_rows(trace: Trace) -> Bools:
@@ -41,7 +47,8 @@ def operator_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
     time), row (of the example)."""
     events = trace.events
     rows = _begun_in(steps.host, np.flatnonzero(operator_rows(trace)), events.start)
-    work, calls = owned_work(trace, steps, device), owned_launches(trace, steps)
+    rows = rows[~named(trace, rows, _STEP)]
+    work, calls = owned_work(trace, steps, device), owned_launches(trace, steps, device)
     found = pd.DataFrame({"name": events.name[rows], "row": rows, "host_ns": self_ns(trace)[rows]})
     found["device_ns"] = _by_operator(trace, work, events.duration[work])[rows]
     found["launches"] = _by_operator(trace, calls, np.ones(len(calls), dtype=np.int64))[rows]
