@@ -31,6 +31,14 @@ def test_the_verdict_in_one_line(verdict: str, own: str, line: str) -> None:
     assert phrases.headline(judged(verdict, own)) == line
 
 
+def test_a_reason_that_a_check_gave_is_not_repeated() -> None:
+    advice = example.advice()
+    told = next(check.message for check in example.trust().checks if not check.passed)
+    recommendation = replace(advice.recommendation, verdict="abstain", summary=f"No verdict. {told}")
+    document = Report(example.analysis(), replace(advice, recommendation=recommendation)).document
+    assert phrases.headline(document) == "No verdict."
+
+
 def test_a_measurement_shows_its_prediction() -> None:
     measured = Form(0.56, 0.55, 0.57, "measured", predicted=(0.553, 0.521, 0.602))
     line = phrases.headline(judged("replay", replay=measured))

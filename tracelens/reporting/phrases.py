@@ -43,7 +43,8 @@ def headline(document: Document) -> str:
     """The verdict in one line: "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."."""
     verdict, own, advised = document["recommendation"]["verdict"], own_form(document), advised_form(document)
     if advised is None:
-        return f"No verdict. {document['recommendation']['summary'].removeprefix('No verdict.').strip()}"
+        reason = document["recommendation"]["summary"].removeprefix("No verdict.").strip()
+        return "No verdict." if reason in failed_checks(document) else f"No verdict. {reason}"
     form, now = document["forms"][advised], document["forms"][own]
     if form["step_ms"] is None:
         return f"{verdict.capitalize()}."
@@ -149,7 +150,7 @@ def step(document: Document) -> str:
     window, length = document["window"], document["attribution"]["window_ns"]
     spread, steps = window["step_ms"], window["steps"]
     if not steps or spread["median"] is None:
-        return f"{units.duration(length)} of {_STRETCH.get(window['kind'], window['kind'])}"
+        return f"{units.duration(length)}, {_STRETCH.get(window['kind'], window['kind'])}"
     counted = units.counted(steps, "step")
     return f"{units.milliseconds(spread['median'])} ms a step ({_range(spread['min'], spread['max'])} in {counted})"
 
