@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tracelens.loading.batch import NO_TIME, Batch
 from tracelens.loading.fields import SPARSE_KINDS, Kind
 from tracelens.loading.repairs import RepairLog
-from tracelens.loading.vocabulary import PHASES, WORK, role
+from tracelens.loading.vocabulary import PHASES, role
 from tracelens.model.events import (
     ABSENT,
     DEVICE_WORK,
@@ -87,9 +87,8 @@ def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: Rep
     taken = {name: columns.take(name) for name in _DENSE}
     phase, name, offset = taken["phase"], taken["name"], taken["offset"]
     category = _categories(phase, taken["category"], name, names)
-    work = (phase == COMPLETE) & np.isin(category, WORK)
-    base = base_of(taken["start"], work)
-    taken["start"] = _starts(taken["start"], base, work, offset, repairs)
+    base = base_of(taken["start"], phase == COMPLETE)
+    taken["start"] = _starts(taken["start"], base, phase == COMPLETE, offset, repairs)
     taken["duration"] = _durations(taken["duration"], offset, repairs)
     placed = _placed(taken["device"], taken["stream"], np.isin(category, DEVICE_WORK), taken["lane"], lanes)
     taken["device"], taken["stream"], taken["category"] = *placed, category
@@ -106,29 +105,27 @@ def _categories(phase: Bytes, category: Bytes, name: Int32s, names: Sequence[str
     return np.where(settled == Category.OTHER, category, settled)
 
 
-def base_of(start: Int64s, work: Bools) -> int:
-    """Earliest start of work in ns; of any event where there is no work; 0 where no event gives a time.
+def base_of(start: Int64s, complete: Bools) -> int:
+    """Earliest start of a complete event in ns; of any event where there is none; 0 where nothing has a time.
 
-    Profilers clamp a time before their base to 0. Such a zero is not the base if the next event starts
-    further away than the whole rest lasts, and at least a second.
+    Profilers clamp a time before their own base to 0. Such a zero is not where the trace begins if everything
+    else starts further away than it lasts, and at least a second.
     """
     given = start != NO_TIME
-    times = start[given & work] if (given & work).any() else start[given]
+    times = start[given & complete] if (given & complete).any() else start[given]
     later = times[times > 0]
-    if not len(times):
-        return 0
     if not len(later):
-        return int(times.max())
-    first, span = int(later.min()), int(later.max()) - int(later.min())
-    clamped = first > max(_SECOND, span)
-    return first if clamped or len(later) == len(times) else int(times.min())
+        return int(times.max(initial=0))
+    first, last = int(later.min()), int(later.max())
+    clamped = first > max(_SECOND, last - first)
+    return first if clamped else int(times.min())
 
 
-def _starts(start: Int64s, base: int, work: Bools, offset: Int64s, repairs: RepairLog) -> Int64s:
+def _starts(start: Int64s, base: int, complete: Bools, offset: Int64s, repairs: RepairLog) -> Int64s:
     """Starts after the base; what has no time or one before the base starts at it."""
     missing = start == NO_TIME
-    _count("events without a time", np.flatnonzero(missing & work), offset, repairs)
-    _count("times before the trace begins", np.flatnonzero(~missing & work & (start < base)), offset, repairs)
+    _count("events without a time", np.flatnonzero(missing & complete), offset, repairs)
+    _count("times before the trace begins", np.flatnonzero(~missing & complete & (start < base)), offset, repairs)
     return np.where(missing, 0, np.maximum(start, base) - base)
 
 
@@ -159,6 +156,6 @@ def _roles(category: Bytes, name: Int32s, names: Sequence[str]) -> Bytes:
     """Role of every runtime call, told once per distinct name."""
     calls = category == Category.RUNTIME
     by_name = np.zeros(len(names) + 1, dtype=np.uint8)
-    for id in np.unique(name[calls]).tolist():
+    for id in map(int, np.unique(name[calls])):
         by_name[id] = role(names[id])
     return np.where(calls, by_name[name], 0).astype(np.uint8)

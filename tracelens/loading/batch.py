@@ -19,7 +19,7 @@ NO_TIME: Final = -(2**63)
 """A start that the event does not give."""
 OUT_OF_RANGE: Final = "numbers too large for their column"
 
-Sparse: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
+Sparse: TypeAlias = tuple[npt.NDArray[np.integer], npt.NDArray[Any]]
 """Rows within the batch, ascending, and their values."""
 
 
@@ -130,9 +130,9 @@ def _joined(known: Sparse | None, rows: npt.NDArray[np.int64], values: list[Any]
     added = np.array(values, dtype=sparse_dtype(column))
     if known is None:
         return rows, added
-    rows, added = np.concatenate((known[0], rows)), np.concatenate((known[1], added))
-    order = np.argsort(rows, kind="stable")
-    return rows[order], added[order]
+    all_rows, all_values = np.concatenate((known[0], rows)), np.concatenate((known[1], added))
+    order = np.argsort(all_rows, kind="stable")
+    return all_rows[order], all_values[order]
 
 
 def sparse_dtype(column: str) -> npt.DTypeLike:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-import orjson
-
 from tracelens.loading.fields import ARGUMENTS, Kind
+from tracelens.loading.jsontext import as_object, json_text, parsed
 from tracelens.loading.mend import mend
 from tracelens.loading.numbers import FLOAT_HOLDS_NS, integer, nanoseconds, real
 from tracelens.loading.repairs import RepairLog
@@ -39,21 +38,15 @@ class Record:
 
 def parse(text: bytes) -> dict[str, Any] | None:
     """The JSON object of a sound event, times exact; None if the text is no JSON object."""
-    try:
-        event = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    if not isinstance(event, dict):
-        return None
-    return _with_exact_times(event, text)
+    event = as_object(parsed(text))
+    return _with_exact_times(event, text) if event is not None else None
 
 
 def parse_mended(text: bytes) -> tuple[dict[str, Any], list[str]] | None:
     """The object of a damaged event and the kinds of damage, or None if it cannot be read."""
     mended = mend(text)
-    if mended is None or not isinstance(mended[0], dict):
-        return None
-    return mended
+    event = as_object(mended[0]) if mended else None
+    return (event, mended[1]) if mended and event is not None else None
 
 
 def _with_exact_times(event: dict[str, Any], text: bytes) -> dict[str, Any]:
@@ -67,8 +60,7 @@ def _with_exact_times(event: dict[str, Any], text: bytes) -> dict[str, Any]:
 
 def record(event: Mapping[str, Any]) -> Record:
     """What the columns keep of a decoded event."""
-    args = event.get("args")
-    args = args if isinstance(args, dict) else {}
+    args = as_object(event.get("args")) or {}
     phase = str(event.get("ph", ""))
     values = _argument_values(args)
     flow = integer(event.get("id")) if phase in "stf" else None
@@ -97,19 +89,9 @@ def _argument_values(args: Mapping[str, Any]) -> dict[str, int | float | str]:
     return values
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A string as it is, nothing as "", anything else as JSON."""
     return "" if value is None else json_text(value)
-
-
-def json_text(value: Any) -> str:
-    """A string as it is, anything else as compact JSON."""
-    if isinstance(value, str):
-        return value
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        return json.dumps(value, separators=(",", ":"), default=str)
 
 
 _READ: Final = {Kind.INTEGER: integer, Kind.FLOAT: real, Kind.TEXT: json_text}

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-import orjson
-
 from tracelens.errors import UnreadableError
 from tracelens.loading.foreign import kind_of_bytes, kind_of_first_key, kind_of_keys
+from tracelens.loading.jsontext import BROKEN, parsed
 from tracelens.loading.mend import mend
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.stream import TextWindow
@@ -61,8 +60,8 @@ class Document:
         else:
             self._note_cut("the file ends within its outermost object")
         if not self._found_events:
-            known = kind_of_keys(self.metadata) or f"JSON without {EVENTS} (its keys: {', '.join(list(self.metadata)[:5])})"
-            raise self._refusal(known)
+            shown = ", ".join(list(self.metadata)[:5]) or "none"
+            raise self._refusal(kind_of_keys(self.metadata) or f"JSON without {EVENTS} (its keys: {shown})")
 
     def _read_member(self) -> None:
         found = self._match_key()
@@ -90,8 +89,8 @@ class Document:
         """Parse one value, mended if need be, and move behind it."""
         end = self._value_end()
         text, offset = self._window.data[:end], self._window.offset
-        value = _parsed(text)
-        if value is _BROKEN:
+        value = parsed(text)
+        if value is BROKEN:
             mended = mend(text)
             kinds = mended[1] if mended else ["unreadable metadata"]
             value = mended[0] if mended else text.decode("utf-8", "replace")
@@ -149,22 +148,12 @@ class Document:
         )
 
 
-_BROKEN: Final = object()
-
-
-def _parsed(text: bytes) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return _BROKEN
-
-
 def _end_of_value(data: bytes) -> int | None:
     """Position behind the JSON value at the head of the text, None if it does not end in it."""
     depth = 0
     for piece in _PIECE.finditer(data):
         char = data[piece.start() : piece.start() + 1]
-        if char in b"}],"  and depth == 0:
+        if char in b"}]," and depth == 0:
             return piece.start()
         depth += (char in b"{[") - (char in b"}]")
         if depth == 0 and char != b",":

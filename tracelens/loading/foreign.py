@@ -69,7 +69,7 @@ def _kind_of_text(head: bytes) -> str:
         return ""
     if text[:1] == b"<":
         return "HTML or XML (a saved error page?)"
-    if head[:1] == b"\n" and not head[:64].isascii() or b"\0" in head[:64]:
+    if (head[:1] == b"\n" and not head[:64].isascii()) or b"\0" in head[:64]:
         return "binary data (a Perfetto protobuf trace or an Nsight report?)"
     return "text, but not JSON"
 

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from tracelens.model.events import Bools, Bytes, Int64s
+from tracelens.model.events import Bools, Bytes, Int32s, Int64s
 
 QUOTE: Final = ord('"')
 OPEN: Final = ord("{")
 CLOSE: Final = ord("}")
+EVENT_DEPTH: Final = 1
 _BACKSLASH: Final = ord("\\")
+_COMMA: Final = ord(",")
 _GAP: Final = re.compile(rb"\s*,?\s*")
+_LONGEST_GAP: Final = 64
 
 
 def chars_in(chars: bytes) -> Bools:
@@ -36,20 +38,28 @@ _AFTER_STRING: Final = chars_in(b"}],: \t\r\n")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frame:
-    """The whole events at the head of a slab, and the marks (quotes and structural braces) within them."""
+    """The whole events at the head of a slab, their strings and their braces; all positions are in the slab."""
 
     starts: Int64s
-    """Position of each event's opening brace."""
+    """Each event's opening brace."""
     ends: Int64s
-    """Position of each event's closing brace."""
-    marks: Int64s
-    """Positions of quotes and of braces outside strings, up to the last event's end."""
-    chars: Bytes
-    """The character at each mark."""
-    depth: npt.NDArray[np.int32]
-    """Nesting depth of braces after each mark; 1 within an event."""
+    """Each event's closing brace."""
+    opens: Int64s
+    """Opening quote of each string."""
+    closes: Int64s
+    """Closing quote of each string."""
+    after: Bytes
+    """The character behind each string."""
+    braces: Int64s
+    """Each brace outside strings."""
+    depth: Int32s
+    """Nesting depth of braces after each brace; 1 within an event."""
+    is_open: Bools
+    """Whether each brace opens."""
+    strings_before: Int64s
+    """How many strings lie before each brace."""
     clean: bool
-    """Whether nothing in the slab spoke against going on after the last event."""
+    """Whether nothing in the slab speaks against going on after the last event."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -63,31 +73,49 @@ class Frame:
 def frame_events(data: bytes) -> Frame:
     """The whole events at the head of `data`, which begins between two events of an array."""
     text = np.frombuffer(data, dtype=np.uint8)
-    marks, chars = _marks(text, data)
-    trusted = _trusted(text, marks, chars)
-    depth = np.cumsum((chars == OPEN).astype(np.int8) - (chars == CLOSE), dtype=np.int32)
-    below = np.flatnonzero(depth[:trusted] < 0)
-    limit = int(below[0]) if len(below) else trusted
-    starts = np.flatnonzero((chars[:limit] == OPEN) & (depth[:limit] == 1))
-    ends = np.flatnonzero((chars[:limit] == CLOSE) & (depth[:limit] == 0))
-    whole = _regular(data, text, marks[starts[: len(ends)]], marks[ends])
-    last = int(ends[whole - 1]) + 1 if whole else 0
-    clean = whole == len(ends) and limit == len(marks)
-    return Frame(marks[starts[:whole]], marks[ends[:whole]], marks[:last], chars[:last], depth[:last], clean)
+    opens, closes, braces, is_open, strings_before = _marks(text, data)
+    depth = np.cumsum(is_open.astype(np.int32) * 2 - 1, dtype=np.int32)
+    after, trusted = _trusted(text, opens, closes)
+    below = np.flatnonzero(depth < 0)
+    limit = min(int(np.searchsorted(braces, trusted)), int(below[0]) if len(below) else len(braces))
+    begin = np.flatnonzero(is_open[:limit] & (depth[:limit] == EVENT_DEPTH))
+    end = np.flatnonzero(~is_open[:limit] & (depth[:limit] == 0))
+    starts, ends = braces[begin[: len(end)]], braces[end]
+    whole = _regular(data, text, starts, ends)
+    last = int(end[whole - 1]) + 1 if whole else 0
+    strings = int(strings_before[last - 1]) if whole else 0
+    return Frame(
+        starts[:whole],
+        ends[:whole],
+        opens[:strings],
+        closes[:strings],
+        after[:strings],
+        braces[:last],
+        depth[:last],
+        is_open[:last],
+        strings_before[:last],
+        clean=whole == len(end) and limit == len(braces),
+    )
 
 
-def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Bytes]:
-    """Unescaped quotes and braces outside strings."""
-    marks = np.flatnonzero((text == QUOTE) | (text == OPEN) | (text == CLOSE))
-    chars = text[marks]
+def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Int64s, Int64s, Bools, Int64s]:
+    """Quotes that open and that close strings; braces outside strings, which of them open, strings before them."""
+    mask = text == QUOTE
+    mask |= text == OPEN
+    mask |= text == CLOSE
+    marks = np.flatnonzero(mask)
+    chars = text.take(marks)
     if b"\\" in data:
         plain = ~((chars == QUOTE) & _escaped(text, marks))
-        marks, chars = marks[plain], chars[plain]
-    quotes = chars == QUOTE
-    inside = (np.cumsum(quotes, dtype=np.int32) & 1).astype(np.bool_) & ~quotes
-    if inside.any():
-        marks, chars = marks[~inside], chars[~inside]
-    return marks, chars
+        marks, chars = np.compress(plain, marks), np.compress(plain, chars)
+    quoted = chars == QUOTE
+    quotes = np.compress(quoted, marks)
+    brace = np.flatnonzero(~quoted)
+    quotes_before = brace - np.arange(len(brace))
+    outside = (quotes_before & 1) == 0
+    brace, quotes_before = np.compress(outside, brace), np.compress(outside, quotes_before)
+    opens, closes = quotes[0::2], quotes[1::2]
+    return opens[: len(closes)], closes, marks.take(brace), chars.take(brace) == OPEN, quotes_before >> 1
 
 
 def _escaped(text: Bytes, at: Int64s) -> Bools:
@@ -99,16 +127,14 @@ def _escaped(text: Bytes, at: Int64s) -> Bools:
     return follows & (((at - run_start[before]) & 1) == 1)
 
 
-def _trusted(text: Bytes, marks: Int64s, chars: Bytes) -> int:
-    """How many marks lie before the first string that no JSON text can hold."""
-    quotes = np.flatnonzero(chars == QUOTE)
-    opening, closing = quotes[0::2], quotes[1::2]
-    before = text[np.maximum(marks[opening] - 1, 0)]
-    after = text[np.minimum(marks[closing] + 1, len(text) - 1)]
-    odd_open = opening[~_BEFORE_STRING[before] & (marks[opening] > 0)]
-    odd_close = closing[~_AFTER_STRING[after] & (marks[closing] + 1 < len(text))]
-    firsts = [int(odd[0]) for odd in (odd_open, odd_close) if len(odd)]
-    return min(firsts, default=len(marks))
+def _trusted(text: Bytes, opens: Int64s, closes: Int64s) -> tuple[Bytes, int]:
+    """The character behind each string, and the position of the first string that no JSON text can hold."""
+    after = text.take(closes + 1, mode="clip")
+    if len(closes) and closes[-1] + 1 == len(text):
+        after[-1] = _COMMA
+    fits = _AFTER_STRING.take(after)
+    fits &= _BEFORE_STRING.take(text.take(opens - 1, mode="clip"))
+    return after, len(text) if fits.all() else int(opens[np.argmin(fits)])
 
 
 def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> int:
@@ -116,14 +142,12 @@ def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> int:
     if not len(starts):
         return 0
     before = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1] + 1))
-    width = starts - before
-    usual = int(width[len(width) // 2])
-    pattern = data[int(before[len(width) // 2]) :][:usual]
-    same = width == usual
-    for shift, char in enumerate(pattern[:64]):
-        same &= text[np.minimum(before + shift, len(text) - 1)] == char
-    odd = np.flatnonzero(~same) if len(pattern) <= 64 and _GAP.fullmatch(pattern) else np.arange(len(width))
-    for index in map(int, odd):
+    middle = len(starts) // 2
+    usual = data[int(before[middle]) : int(starts[middle])][:_LONGEST_GAP]
+    same = starts - before == (len(usual) if _GAP.fullmatch(usual) else -1)
+    for shift, char in enumerate(usual):
+        same &= text.take(before + shift, mode="clip") == char
+    for index in np.flatnonzero(~same).tolist():
         if not _GAP.fullmatch(data, int(before[index]), int(starts[index])):
             return index
     return len(starts)

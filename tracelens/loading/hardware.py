@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
+from tracelens.loading.jsontext import as_object
 from tracelens.loading.numbers import integer
-from tracelens.model.events import ABSENT, Category, Device, Events, SparseColumn
 from tracelens.model.arguments import REGISTERS
+from tracelens.model.events import ABSENT, Category, Device, Events, SparseColumn
 
 NO_VENDOR: Final = "none"
 _CALLS: Final = (("hip", "hip"), ("cuda", "cuda"), ("cu", "cuda"), ("ur", "xpu"), ("ze", "xpu"), ("xpu", "xpu"))
 """Prefix of runtime calls -> vendor, first match wins."""
+_ACCELERATORS: Final = ("mtia_", "hpu_", "privateuse1_")
+"""Prefixes of categories that name the accelerator."""
 _WORDS: Final = (("amd", "hip"), ("instinct", "hip"), ("radeon", "hip"), ("intel", "xpu"), ("nvidia", "cuda"))
 """Word in a device's name -> vendor."""
 _VERSIONS: Final = (("hip_runtime_version", "hip"), ("cuda_runtime_version", "cuda"), ("cupti_version", "cuda"))
@@ -22,15 +25,19 @@ _VERSIONS: Final = (("hip_runtime_version", "hip"), ("cuda_runtime_version", "cu
 
 
 def vendor_of(
-    events: Events, names: Sequence[str], categories: Collection[str], metadata: Mapping[str, Any], args: Mapping[str, SparseColumn]
+    events: Events,
+    names: Sequence[str],
+    categories: Collection[str],
+    metadata: Mapping[str, Any],
+    args: Mapping[str, SparseColumn],
 ) -> str:
-    """"cuda", "hip", "xpu", "mtia", another accelerator's name or "none"."""
-    accelerator = next((cat.split("_")[0] for cat in categories if cat.startswith(("mtia_", "hpu_", "privateuse1_"))), "")
+    """ "cuda", "hip", "xpu", "mtia", another accelerator's name or "none"."""
+    accelerator = next((cat.split("_")[0] for cat in categories if cat.startswith(_ACCELERATORS)), "")
     if accelerator:
         return accelerator
     calls, counts = np.unique(events.name[events.category == Category.RUNTIME], return_counts=True)
     votes: Counter[str] = Counter()
-    for name, count in zip(calls.tolist(), counts.tolist(), strict=True):
+    for name, count in zip(map(int, calls), map(int, counts), strict=True):
         votes[_vendor_of_call(names[name])] += count
     del votes[NO_VENDOR]
     return votes.most_common(1)[0][0] if votes else _vendor_without_calls(events, metadata, args)
@@ -59,7 +66,8 @@ def devices_of(events: Events, metadata: Mapping[str, Any]) -> tuple[Device, ...
 
 
 def _properties(metadata: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Properties of each device that the metadata lists."""
     found = metadata.get("deviceProperties")
-    entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
-    ids = [integer(entry.get("id", 0)) for entry in entries]
-    return {id: entry for id, entry in zip(ids, entries, strict=True) if id is not None and id > ABSENT}
+    entries = map(as_object, cast("list[object]", found) if isinstance(found, list) else [])
+    by_id = ((integer(entry.get("id", 0)), entry) for entry in entries if entry)
+    return {id: entry for id, entry in by_id if id is not None and id > ABSENT}

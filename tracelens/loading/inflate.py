@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final, Protocol
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -13,12 +13,18 @@ BLOCK: Final = 1 << 20
 """Most decompressed bytes handed on at once: a gzip bomb costs time, not memory."""
 
 
+class _Decompressor(Protocol):
+    eof: bool
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
 class DamagedStreamError(Exception):
     """The bytes end or break before their end; what came before is sound."""
 
 
 def compression_of(head: bytes) -> str:
-    """"gzip", "zstd" or "" by the first bytes, whatever the file's name says."""
+    """ "gzip", "zstd" or "" by the first bytes, whatever the file's name says."""
     if head.startswith(GZIP_MAGIC):
         return "gzip"
     return "zstd" if head.startswith(ZSTD_MAGIC) else ""
@@ -42,15 +48,8 @@ def gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
                 data = member.unused_data.lstrip(b"\0")
                 member, begun = zlib.decompressobj(wbits=31), False
     if begun:
-        yield from _rest(member)
+        yield from filter(None, [member.flush()])
         raise DamagedStreamError("gzip data cut short")
-
-
-def _rest(member: Any) -> Iterator[bytes]:
-    """What a cut gzip member still holds decoded."""
-    text = member.flush()
-    if text:
-        yield text
 
 
 def unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -58,7 +57,7 @@ def unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:
     decompressor = _zstd_decompressor()
     for block in blocks:
         try:
-            text: bytes = decompressor.decompress(block)
+            text = decompressor.decompress(block)
         except Exception as error:  # each implementation has its own class
             raise DamagedStreamError(f"zstd data damaged ({error})") from None
         yield from (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
@@ -66,7 +65,7 @@ def unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:
         raise DamagedStreamError("zstd data cut short")
 
 
-def _zstd_decompressor() -> Any:
+def _zstd_decompressor() -> _Decompressor:
     try:
         return importlib.import_module("compression.zstd").ZstdDecompressor()
     except ImportError:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.loading.words import Words
+from tracelens.loading.words import Hashes
 from tracelens.model.events import Int32s, Int64s
 
 _FREE: Final = -(2**31)
@@ -22,21 +22,21 @@ class HashTable:
         self._count = 0
         self._clear(_SMALLEST)
 
-    def ids(self, hashes: Words, number: Callable[[int], int]) -> Int32s:
+    def ids(self, hashes: Hashes, number: Callable[[int], int]) -> Int32s:
         """Number of each hash; `number(i)` gives that of hashes[i] when it is new, in order of appearance."""
-        ids = self._ids[self._slots(hashes)]
+        ids = self._ids.take(self._slots(hashes))
         new = np.flatnonzero(ids == _FREE)
         if len(new):
             _, first = np.unique(hashes[new], return_index=True)
             new = new[np.sort(first)]
             self._insert(hashes[new], np.array([number(index) for index in new.tolist()], dtype=np.int32))
-            ids = self._ids[self._slots(hashes)]
+            ids = self._ids.take(self._slots(hashes))
         return ids
 
-    def _slots(self, hashes: Words) -> Int64s:
+    def _slots(self, hashes: Hashes) -> Int64s:
         """Slot of each hash: the one that holds it, or the free one where it would go."""
         slots = (hashes >> np.uint64(64 - self._bits)).view(np.int64)
-        lost = np.flatnonzero(self._hashes[slots] != hashes)
+        lost = np.flatnonzero(self._hashes.take(slots) != hashes)
         lost = lost[self._ids[slots[lost]] != _FREE]
         while len(lost):
             slots[lost] = (slots[lost] + 1) & (len(self._ids) - 1)
@@ -44,7 +44,7 @@ class HashTable:
             lost = lost[(self._hashes[at] != hashes[lost]) & (self._ids[at] != _FREE)]
         return slots
 
-    def _insert(self, hashes: Words, ids: Int32s) -> None:
+    def _insert(self, hashes: Hashes, ids: Int32s) -> None:
         """Add distinct hashes that the table does not hold."""
         self._count += len(hashes)
         if 2 * self._count > len(self._ids):

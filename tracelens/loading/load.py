@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -18,6 +18,7 @@ from tracelens.loading.batch import Batch
 from tracelens.loading.careful import UNKNOWN_PHASE, parse, parse_mended
 from tracelens.loading.document import Document
 from tracelens.loading.hardware import devices_of, vendor_of
+from tracelens.loading.jsontext import as_object
 from tracelens.loading.links import link
 from tracelens.loading.reader import EventReader
 from tracelens.loading.scan import Scanner
@@ -66,7 +67,7 @@ def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str,
     args = columns.take_sparse()
     events, base = events_of(columns, names, lanes, tables.repairs)
     if len(events) and np.all(events.phase == UNKNOWN_PHASE):
-        raise UnreadableError(f"{source.path}: JSON objects but no trace events (none has a ph); give a torch.profiler trace")
+        raise UnreadableError(f"{source.path}: JSON objects, but none has a ph; give a torch.profiler trace")
     vendor = vendor_of(events, names, tables.category_words, metadata, args)
     devices = devices_of(events, metadata)
     repairs = tables.repairs.entries()
@@ -80,8 +81,7 @@ def event_args(trace: Trace, row: int) -> dict[str, Any]:
     found = parse(text) or (parse_mended(text) or (None, []))[0]
     if found is None:
         raise UnreadableError(f"{trace.source.path}: no event at byte {start}; the file changed since it was loaded")
-    args = found.get("args")
-    return args if isinstance(args, dict) else {}
+    return as_object(found.get("args")) or {}
 
 
 def _reread(source: Source, start: int, length: int) -> bytes:
@@ -123,7 +123,7 @@ class _Beat:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def _no_garbage_collection() -> Generator[None]:
     """Collections while millions of short-lived objects come and go cost two thirds of the time."""
     enabled = gc.isenabled()
     gc.disable()

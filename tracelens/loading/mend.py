@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-import orjson
+from tracelens.loading.jsontext import BROKEN, parsed
 
 _STRING: Final = r'"(?:[^"\\]|\\.)*"'
 _EVENT_KEYS: Final = "ph|cat|name|pid|tid|ts|dur|args|id|bp|s"
@@ -20,14 +20,14 @@ _LITERAL: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null"
 _STRAY_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _LONE_BACKSLASH: Final = re.compile(r'\\(["\\])|\\')
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
-_SURROGATE: Final = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-_NAME: Final = re.compile(
-    rf'("(?:name|cat)"\s*:\s*")(.*?)(?="\s*(?:,\s*"(?:{_EVENT_KEYS})"\s*:|\}}\s*\Z))', re.DOTALL
+_SURROGATE: Final = re.compile(
+    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
+_NAME: Final = re.compile(rf'("(?:name|cat)"\s*:\s*")(.*?)(?="\s*(?:,\s*"(?:{_EVENT_KEYS})"\s*:|\}}\s*\Z))', re.DOTALL)
 _CLOSING_QUOTE: Final = re.compile(r'\s*(?:[\]}:]|,\s*(?:["\[{}\]]|-?\d|true|false|null)|\Z)')
 
 
-def mend(text: bytes) -> tuple[Any, list[str]] | None:
+def mend(text: bytes) -> tuple[object, list[str]] | None:
     """The value of damaged JSON and the kinds of damage mended, or None when nothing helps."""
     decoded, kinds = _decoded(text)
     for quoted, escape in _QUOTES:
@@ -40,14 +40,14 @@ def mend(text: bytes) -> tuple[Any, list[str]] | None:
     return None
 
 
-def _mend_rest(text: str, kinds: list[str]) -> tuple[Any, list[str]] | None:
+def _mend_rest(text: str, kinds: list[str]) -> tuple[object, list[str]] | None:
     """Apply one step after the other until the text is JSON."""
     for kind, step in _STEPS:
         changed = step(text)
         if changed != text:
             text, kinds = changed, [*kinds, kind]
-        value = _parsed(text)
-        if value is not None:
+        value = parsed(text)
+        if value is not BROKEN:
             return value, kinds
     return None
 
@@ -57,13 +57,6 @@ def _decoded(text: bytes) -> tuple[str, list[str]]:
         return text.decode(), []
     except UnicodeDecodeError:
         return text.decode("utf-8", "replace"), ["bytes that are not UTF-8"]
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except (orjson.JSONDecodeError, RecursionError):
-        return None
 
 
 def _escape_controls(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Final
 
 LONGEST: Final = 2**62
 """Largest time or duration kept, in ns: sums of two stay within int64."""
@@ -12,7 +12,7 @@ FLOAT_HOLDS_NS: Final = 2.0**42
 """Microseconds below which a float64 still tells all three decimals apart."""
 
 
-def nanoseconds(value: Any) -> int | None:
+def nanoseconds(value: object) -> int | None:
     """A time in microseconds (integer, float, Decimal or text) as ns, to the nearest; None if it is none."""
     if type(value) is int:
         return value * 1000
@@ -27,7 +27,7 @@ def nanoseconds(value: Any) -> int | None:
         return None
 
 
-def integer(value: Any) -> int | None:
+def integer(value: object) -> int | None:
     """A whole number (integer, float or text), None if it is none."""
     if type(value) is int:
         return value
@@ -39,7 +39,7 @@ def integer(value: Any) -> int | None:
     return None
 
 
-def real(value: Any) -> float | None:
+def real(value: object) -> float | None:
     """A finite float, None if the value is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
         return None

@@ -7,24 +7,23 @@ a text that does not decode, metadata) is decoded alone, by the careful decoder.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from tracelens.loading.batch import NO_TIME, Batch, Sparse, empty_batch, fill, sparse_dtype
+from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
 from tracelens.loading.careful import Record, decode_one
 from tracelens.loading.digits import read_integers, read_thousandths
-from tracelens.loading.fields import ARGUMENTS, CORRELATION, DENSE, DEVICE, EXTERNAL_ID, SPARSE_KINDS, STREAM, Kind
+from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.framing import QUOTE, Frame
 from tracelens.loading.interning import HashTable
-from tracelens.loading.keys import ARGUMENT_CODES, LAST_CODE, Key
+from tracelens.loading.keys import ARGUMENT_CODES, IS_TEXT, LAST_CODE, Key
 from tracelens.loading.slab import Slab
 from tracelens.loading.tables import METADATA_PHASE, Tables
 from tracelens.loading.texts import UNDECODABLE, TextReader
-from tracelens.loading.words import Words, mixed
+from tracelens.loading.words import Hashes, mixed
 from tracelens.model import arguments
-from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s
+from tracelens.model.events import ABSENT, Bools, Int64s
 
 
 def _codes(*codes: int) -> Bools:
@@ -49,8 +48,7 @@ def _codes_by_column() -> dict[str, list[int]]:
 _COLUMNS: Final = _codes_by_column()
 _INTEGERS: Final = _codes(Key.PID, Key.TID, Key.ID, *_arguments(Kind.INTEGER))
 _THOUSANDTHS: Final = _codes(Key.TIME, Key.DURATION, *_arguments(Kind.FLOAT))
-_TEXTS: Final = _codes(*_arguments(Kind.TEXT))
-_NAMES: Final = _codes(Key.NAME, *_arguments(Kind.TEXT))
+_NAMES: Final = _codes(Key.NAME) | IS_TEXT
 _LANE_PARTS: Final = _codes(Key.PID, Key.TID)
 _QUOTED: Final = _codes(Key.PHASE, Key.CATEGORY, Key.NAME)
 _NARROW: Final = _codes(*_COLUMNS[DEVICE], *_COLUMNS[STREAM])
@@ -88,21 +86,21 @@ class Scanner:
                 batch.sparse[name] = _sparse(slab, name, found, texts if SPARSE_KINDS[name] == Kind.TEXT else numbers)
         return self._decode_odd(slab, batch, offset)
 
-    def _hashes(self, slab: Slab, numbers: Int64s) -> Words:
+    def _hashes(self, slab: Slab, numbers: Int64s) -> Hashes:
         """Hash of each name, category and text, and of each pid and tid whether word or number."""
         code, quoted = slab.members.code, slab.members.first == QUOTE
         hashes = numbers.view(np.uint64) + np.uint64(1)
-        strings = np.flatnonzero(quoted & _HASHED[code])
+        strings = np.flatnonzero(quoted & _HASHED.take(code))
         hashes[strings] = self._reader.hashes(slab, strings)
         return hashes
 
-    def _texts(self, slab: Slab, hashes: Words) -> Int64s:
+    def _texts(self, slab: Slab, hashes: Hashes) -> Int64s:
         """What each text member stands for: a name's number, or the category of a `cat`; ABSENT for null."""
         code, first = slab.members.code, slab.members.first
         texts = np.full(len(code), ABSENT, dtype=np.int64)
-        strings = np.flatnonzero((first == QUOTE) & _NAMES[code])
+        strings = np.flatnonzero((first == QUOTE) & _NAMES.take(code))
         texts[strings] = self._reader.strings(slab, strings, hashes[strings])
-        values = np.flatnonzero((first != QUOTE) & (first != _NULL) & _TEXTS[code])
+        values = np.flatnonzero((first != QUOTE) & (first != _NULL) & IS_TEXT.take(code))
         texts[values] = self._reader.values(slab, values)
         categories = slab.having(Key.CATEGORY)
         categories = categories[first[categories] == QUOTE]
@@ -110,7 +108,7 @@ class Scanner:
         slab.set_aside(texts == UNDECODABLE)
         return texts
 
-    def _fill_lanes(self, slab: Slab, batch: Batch, hashes: Words) -> None:
+    def _fill_lanes(self, slab: Slab, batch: Batch, hashes: Hashes) -> None:
         """Number the lane of each event that is not odd."""
         rows = np.flatnonzero(~slab.odd)
         parts = [_by_row(slab, slab.having(key)) for key in (Key.PID, Key.TID)]
@@ -144,7 +142,7 @@ def _set_irregular_aside(slab: Slab) -> None:
     members = slab.members
     for key in _REQUIRED:
         slab.odd |= np.bincount(members.row[slab.having(key)], minlength=len(slab.odd)) != 1
-    slab.set_aside(_QUOTED[members.code] & (members.first != QUOTE))
+    slab.set_aside(_QUOTED.take(members.code) & (members.first != QUOTE))
 
 
 def _fill_phase(slab: Slab, batch: Batch) -> None:
@@ -152,21 +150,21 @@ def _fill_phase(slab: Slab, batch: Batch) -> None:
     phases = slab.having(Key.PHASE)
     value = slab.members.value[phases]
     slab.set_aside(phases[slab.members.end[phases] - value != 2])
-    batch.phase[slab.members.row[phases]] = slab.text[value + 1]
+    batch.phase[slab.members.row[phases]] = slab.text.at(value + 1)
     slab.odd |= batch.phase == METADATA_PHASE
 
 
 def _numbers(slab: Slab) -> Int64s:
     """Value of each number member: integers as they are, times and floats as thousandths; 0 for all else."""
     code, first = slab.members.code, slab.members.first
-    words = _LANE_PARTS[code] & (first == QUOTE)
+    words = _LANE_PARTS.take(code) & (first == QUOTE)
     numbers = np.zeros(len(code), dtype=np.int64)
-    for wanted, read in ((_INTEGERS[code] & ~words, read_integers), (_THOUSANDTHS[code], read_thousandths)):
+    for wanted, read in ((_INTEGERS.take(code) & ~words, read_integers), (_THOUSANDTHS.take(code), read_thousandths)):
         at = np.flatnonzero(wanted)
-        found = read(slab.text, slab.words, slab.members.value[at])
+        found = read(slab.text, slab.members.value.take(at))
         numbers[at] = found.values
         slab.set_aside(at[~found.sound])
-    narrow = np.flatnonzero(_NARROW[code])
+    narrow = np.flatnonzero(_NARROW.take(code))
     slab.set_aside(narrow[numbers[narrow].astype(np.int32) != numbers[narrow]])
     return numbers
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
-from tracelens.loading.careful import json_text
 from tracelens.loading.framing import QUOTE, Frame
+from tracelens.loading.jsontext import json_text
 from tracelens.loading.keys import LAST_CODE
 from tracelens.loading.members import Members, members_of
-from tracelens.loading.words import PADDING, Words, words_of
-from tracelens.model.events import Bools, Bytes, Int64s
+from tracelens.loading.words import Text
+from tracelens.model.events import Bools, Int64s
+
+_NUMBER: Final = re.compile(rb"-?\d+")
 
 
 @dataclass(eq=False, slots=True)
@@ -22,9 +26,7 @@ class Slab:
 
     data: bytes
     frame: Frame
-    text: Bytes
-    """The frame's bytes, padded."""
-    words: Words
+    text: Text
     members: Members
     odd: Bools
     """Per event: to be decoded alone. Steps add to it."""
@@ -35,15 +37,14 @@ class Slab:
     def of(cls, data: bytes, frame: Frame) -> Slab:
         """Find the members of a frame's events."""
         whole = data[: frame.stop]
-        text = np.frombuffer(whole + bytes(PADDING), dtype=np.uint8)
-        words = words_of(text)
-        members = members_of(text, words, frame)
+        text = Text.of(whole)
+        members = members_of(text, frame)
         odd = np.zeros(len(frame), dtype=np.bool_)
         odd[members.odd] = True
         odd[_not_utf8(whole, frame)] = True
         grouped = np.argsort(members.code, kind="stable")
         bounds = np.concatenate(([0], np.cumsum(np.bincount(members.code, minlength=LAST_CODE + 1))))
-        return cls(whole, frame, text, words, members, odd, grouped, bounds)
+        return cls(whole, frame, text, members, odd, grouped, bounds)
 
     def having(self, code: int) -> Int64s:
         """Indices of the members with this key, in file order."""
@@ -52,8 +53,11 @@ class Slab:
     def json_text(self, member: int) -> str:
         """Text of a member's value: a string as it is, anything else as compact JSON."""
         begin, end = int(self.members.value[member]), int(self.members.end[member])
-        value = self.data[begin : end + (self.members.first[member] == QUOTE)]
-        return json_text(orjson.loads(value.rstrip(b", \t\r\n")))
+        if self.members.first[member] == QUOTE:
+            return json_text(orjson.loads(self.data[begin : end + 1]))
+        number = _NUMBER.match(self.data, begin)
+        value = number[0] if number else self.data[begin:end].rstrip(b", \t\r\n")
+        return json_text(orjson.loads(value))
 
     def set_aside(self, members: npt.NDArray[np.integer] | Bools) -> None:
         """Mark the events of these members as odd."""

@@ -60,17 +60,6 @@ PHASES: Final = {
 }
 """`ph` that settles the category whatever `cat` says."""
 
-WORK: Final = (
-    Category.OPERATOR,
-    Category.ANNOTATION,
-    Category.RUNTIME,
-    Category.PYTHON,
-    Category.KERNEL,
-    Category.COPY,
-    Category.MEMSET,
-)
-"""Categories of what the recorded program did, on the host or a device."""
-
 ROLES: Final = (
     (Role.CAPTURE, r"BeginCapture|EndCapture|GraphInstantiate|GraphExec\w*Update|GraphUpload"),
     (Role.GRAPH_LAUNCH, r"GraphLaunch|EnqueueCommandBuffer|CommandListImmediateAppendCommandLists"),
@@ -85,9 +74,12 @@ ROLES: Final = (
     (Role.EVENT_RECORD, r"EventRecord|^recordEvent|AppendSignalEvent"),
     (Role.ALLOC, r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister|ExtMalloc)"),
     (Role.ALLOC, r"^(cu|hip)Mem(Alloc|Free|HostAlloc|Create|Map|Unmap|Release|AddressReserve|AddressFree|SetAccess)"),
-    (Role.ALLOC, r"^ur(USM(Host|Device|Shared)Alloc|USMFree|USMPool\w*|VirtualMem\w*)|^zeMem(Alloc|Free)|^zeVirtualMem"),
-    (Role.LOAD, r"Module(Load|GetFunction|GetLoadingMode)|Library(Load|GetKernel|GetModule)|(Func|Kernel)Get\w*BySymbol"),
-    (Role.LOAD, r"GetFuncBySymbol|^urProgram(Create|Build|Link|Compile)|^urKernelCreate|^zeModuleCreate|^zeKernelCreate"),
+    (Role.ALLOC, r"^urUSM(Host|Device|Shared)Alloc|^urUSM(Free|Pool)|^urVirtualMem|^zeMem(Alloc|Free)|^zeVirtualMem"),
+    (Role.LOAD, r"Module(Load|GetFunction|GetLoadingMode)|Library(Load|GetKernel|GetModule)|FuncBySymbol"),
+    (
+        Role.LOAD,
+        r"(Func|Kernel)Get\w*BySymbol|^urProgram(Create|Build|Link|Compile)|^(ur|ze)KernelCreate|^zeModuleCreate",
+    ),
 )
 """Role -> pattern searched in the name of a call; the first match wins."""
 

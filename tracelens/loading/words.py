@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -9,52 +10,82 @@ import numpy.typing as npt
 
 from tracelens.model.events import Bytes, Int64s
 
-Words: TypeAlias = npt.NDArray[np.uint64]
+Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 WORD: Final = 8
-PADDING: Final = 64
-"""Zero bytes needed behind a text so that loads near its end stay within it."""
-KEEP: Final[Words] = np.array([(1 << (8 * n)) - 1 for n in range(WORD + 1)], dtype=np.uint64)
+KEEP: Final[Hashes] = np.array([(1 << (8 * n)) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 """KEEP[n] keeps the first n bytes of a word."""
 
+_PADDING: Final = 64
+_WIDTH: Final = np.uint64(64)
 _FIRST_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _LAST_MIX: Final = np.uint64(0xC2B2AE3D27D4EB4F)
-_HALF: Final = np.uint64(32)
-_GOLDEN_STEP: Final = np.uint64(0xD1342543DE82EF95)
+_PLACE_MIX: Final = np.uint64(0xD1342543DE82EF95)
+_U29: Final = np.uint64(29)
+_U32: Final = np.uint64(32)
 
 
-def words_of(text: Bytes) -> Words:
-    """View of a text in which element i is the little-endian word that begins at byte i; the text is padded."""
-    return np.ndarray(shape=(len(text) - WORD + 1,), dtype="<u8", buffer=text, strides=(1,))
+@dataclass(frozen=True, eq=False, slots=True)
+class Text:
+    """Bytes of a text, with zeros behind them so that loads near the end stay within."""
+
+    bytes: Bytes
+    words: Hashes
+    """The same memory as aligned little-endian words."""
+
+    @classmethod
+    def of(cls, data: bytes) -> Text:
+        """Pad and copy a text."""
+        padded = np.frombuffer(data + bytes(_PADDING - len(data) % WORD), dtype=np.uint8)
+        return cls(padded, padded.view("<u8"))
+
+    def at(self, place: Int64s) -> Bytes:
+        """The byte at each place; places outside count as the nearest within."""
+        return self.bytes.take(place, mode="clip")
+
+    def words_at(self, place: Int64s) -> Hashes:
+        """The word that begins at each place, aligned or not."""
+        index = place >> 3
+        shift = ((place & (WORD - 1)) << 3).view(np.uint64)
+        loaded = self.words.take(index, mode="clip")
+        index += 1
+        above = self.words.take(index, mode="clip")
+        loaded >>= shift
+        above <<= _WIDTH - shift
+        loaded |= above
+        return loaded
 
 
-def short_hash(words: Words, start: Int64s, length: Int64s) -> Words:
-    """Hash of spans of at most 24 bytes from their first, middle and last word; longer ones may share it."""
-    keep = KEEP[np.minimum(length, WORD)]
-    first = words[start] & keep
-    middle = words[start + np.maximum((length >> 1) - WORD // 2, 0)] & keep
-    last = words[start + np.maximum(length - WORD, 0)] & keep
-    return mixed((first * _FIRST_MIX) ^ (middle * _GOLDEN_STEP) ^ (last * _LAST_MIX)) + length.astype(np.uint64)
+def short_hash(text: Text, start: Int64s, length: Int64s) -> Hashes:
+    """Hash of the length, the first and the last word of each span: distinct for spans of up to 16 bytes."""
+    keep = KEEP.take(length, mode="clip")
+    hashes = (text.words_at(start) & keep) * _FIRST_MIX
+    hashes += (text.words_at(start + np.maximum(length - WORD, 0)) & keep) * _LAST_MIX
+    hashes += length.view(np.uint64) * _PLACE_MIX
+    return hashes
 
 
-def span_hash(words: Words, start: Int64s, length: Int64s) -> Words:
-    """Hash of spans of any length: the sum of their words, each mixed with its place in the span."""
-    count = (length + (WORD - 1)) // WORD
+def span_hash(text: Text, start: Int64s, length: Int64s) -> Hashes:
+    """Hash of spans of any length: the sum of their words, each mixed with its place in the span.
+
+    Sums of mixed words make order count and need no loop over the words of a span.
+    """
+    count = np.maximum((length + (WORD - 1)) >> 3, 1)
     first = np.cumsum(count) - count
     place = np.arange(int(count.sum()), dtype=np.int64) - np.repeat(first, count)
-    at = np.repeat(start, count) + place * WORD
-    loaded = words[at]
-    last = (first + count - 1)[count > 0]
-    loaded[last] &= KEEP[((length - 1) % WORD + 1)[count > 0]]
-    loaded ^= place.view(np.uint64) * _GOLDEN_STEP
-    total = np.zeros(len(start), dtype=np.uint64)
-    if len(loaded):
-        total[count > 0] = np.add.reduceat(mixed(loaded), first[count > 0])
-    return mixed(total + length.view(np.uint64) * _FIRST_MIX)
+    words = text.words_at(np.repeat(start, count) + (place << 3))
+    words[first + count - 1] &= KEEP.take(length - ((count - 1) << 3))
+    words += place.view(np.uint64) * _PLACE_MIX
+    total = np.add.reduceat(mixed(words), first) if len(first) else words
+    total += length.view(np.uint64) * _FIRST_MIX
+    return mixed(total)
 
 
-def mixed(words: Words) -> Words:
+def mixed(words: Hashes) -> Hashes:
     """A bijection in which every bit of the input reaches every bit of the output."""
-    words = (words ^ (words >> _HALF)) * _FIRST_MIX
-    words = (words ^ (words >> np.uint64(29))) * _LAST_MIX
-    return words ^ (words >> _HALF)
+    words = words ^ (words >> _U32)
+    words *= _FIRST_MIX
+    words ^= words >> _U29
+    words *= _LAST_MIX
+    words ^= words >> _U32
+    return words
