@@ -27,6 +27,8 @@ class Causes:
     """Start of the call, at most the gap's end; the gap's end without a call."""
     returned: Int64s
     """End of the call, at most the gap's end."""
+    is_graph: Bools
+    """The call is a graph launch."""
     lane: Int32s
     """Thread of the call; without one, the thread that launches most for this device (ABSENT if none does)."""
     in_graph: Bools
@@ -47,9 +49,10 @@ def find_causes(trace: Trace, device: int) -> Causes:
     linked = launch != ABSENT
     called = np.where(linked, np.minimum(trace.events.start[launch], end), end)
     returned = np.where(linked, np.minimum(trace.events.end[launch], end), end)
-    lane = np.where(linked, trace.events.lane[launch], _main_lane(trace, rows))
+    is_graph = linked & (trace.events.role[launch] == Role.GRAPH_LAUNCH)
+    lane = np.where(linked, trace.events.lane[launch], _main_lane(trace, rows)).astype(np.int32)
     in_graph = _in_graph(trace, after, end)
-    return Causes(start, end, before, after, launch, called, returned, lane.astype(np.int32), in_graph)
+    return Causes(start, end, before, after, launch, called, returned, is_graph, lane, in_graph)
 
 
 def _span(trace: Trace, rows: Int64s) -> tuple[int, int]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -12,19 +15,32 @@ import numpy.typing as npt
 from tracelens.analysis.parts import Part
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace
+from tracelens.model.names import tell_names
 from tracelens.model.segments import Segments, by_rank, innermost
 
-ACTIVITIES: Final = (
-    Part.SYNC_WAIT,
-    Part.DISPATCH_ALLOCATOR,
-    Part.LAUNCH_LOADING,
-    Part.LAUNCH_API,
-    Part.DISPATCH_INPUT,
-    Part.DISPATCH_COMPILER,
-    Part.DISPATCH_FRAMEWORK,
-)
-"""What a host event says about the time it fills, by precedence; an index into this is an activity."""
-NOTHING: Final = 255
+
+class Activity(IntEnum):
+    """What a host event says about the time it fills, by precedence."""
+
+    WAIT = 0
+    ALLOCATION = 1
+    LOADING = 2
+    LAUNCH = 3
+    INPUT = 4
+    COMPILER = 5
+    FRAMEWORK = 6
+    NOTHING = 7
+
+
+PARTS: Final = {
+    Activity.WAIT: Part.SYNC_WAIT,
+    Activity.ALLOCATION: Part.DISPATCH_ALLOCATOR,
+    Activity.LOADING: Part.LAUNCH_LOADING,
+    Activity.LAUNCH: Part.LAUNCH_API,
+    Activity.INPUT: Part.DISPATCH_INPUT,
+    Activity.COMPILER: Part.DISPATCH_COMPILER,
+    Activity.FRAMEWORK: Part.DISPATCH_FRAMEWORK,
+}
 LONG_LAUNCH_NS: Final = 1_000_000
 """A kernel launch call as long as this loads a module or waits for something else than its kernel."""
 
@@ -42,7 +58,7 @@ class HostActivity:
     """Activities of launching threads, alone and together, as lookups by time."""
 
     rows: Bytes
-    """(n events) Activity of each event; NOTHING for what does not explain a gap."""
+    """(n events) Activity of each event."""
     threads: Segments
     """By lane: activity of the innermost event."""
     processes: Segments
@@ -56,34 +72,28 @@ class HostActivity:
 
     def at(self, lane: npt.NDArray[np.integer], time: Int64s) -> Bytes:
         """Activity on the lane at each time (ns); where it shows nothing, on the other launching threads."""
-        own = self.threads.at(lane, time, NOTHING)
-        return np.where(own == NOTHING, self.processes.at(self.process[lane], time, NOTHING), own)
+        own = self.threads.at(lane, time, Activity.NOTHING)
+        others = self.processes.at(self.process[lane], time, Activity.NOTHING)
+        return np.where(own == Activity.NOTHING, others, own)
 
 
 def parts_of(activity: Bytes, otherwise: Part) -> Bytes:
     """Parts of activities, `otherwise` where there is none."""
-    table = np.full(256, otherwise, dtype=np.uint8)
-    table[: len(ACTIVITIES)] = ACTIVITIES
-    return table[activity]
+    return np.array([PARTS.get(kind, otherwise) for kind in Activity], dtype=np.uint8)[activity]
 
 
 def host_activity(trace: Trace) -> HostActivity:
     """Activities of all threads that launched device work."""
-    activity = _activities(trace)
-    events, process = trace.events, _processes(trace)
-    launching = np.zeros(len(trace.lanes), dtype=np.bool_)
-    launching[events.lane[trace.links.launch[trace.links.launch != ABSENT]]] = True
-    on_launching = launching[events.lane] if len(events) else np.zeros(0, dtype=np.bool_)
-    told = np.flatnonzero(on_launching & (activity != NOTHING))
-    inner = innermost(events.lane[told], events.start[told], events.end[told])
-    threads = _with(inner, activity[told])
-    operators = np.flatnonzero(on_launching & _operators(trace))
-    inner = innermost(events.lane[operators], events.start[operators], events.end[operators])
+    events, activity, process = trace.events, _activities(trace), _processes(trace)
+    launches = trace.links.launch[trace.links.launch != ABSENT]
+    on_launching = np.isin(events.lane, np.unique(events.lane[launches]))
+    operators = (events.category == Category.OPERATOR) & (activity != Activity.NOTHING)
+    threads = _innermost(trace, on_launching & (activity != Activity.NOTHING), activity)
     return HostActivity(
         activity,
         threads,
         _together(threads, process),
-        _with(inner, operators),
+        _innermost(trace, on_launching & operators, np.arange(len(events))),
         _holdups(trace, activity, process),
         process,
     )
@@ -104,61 +114,49 @@ def loading_launches(trace: Trace) -> Bools:
 
 def _activities(trace: Trace) -> Bytes:
     events = trace.events
-    activity = np.full(len(events), NOTHING, dtype=np.uint8)
-    named = np.isin(events.category, (Category.OPERATOR, Category.ANNOTATION))
-    activity[named] = _by_name(trace, np.flatnonzero(named))
     calls = events.category == Category.RUNTIME
-    activity[calls & np.isin(events.role, SUBMITS)] = ACTIVITIES.index(Part.LAUNCH_API)
-    activity[calls & (events.role == Role.LOAD)] = ACTIVITIES.index(Part.LAUNCH_LOADING)
-    activity[loading_launches(trace)] = ACTIVITIES.index(Part.LAUNCH_LOADING)
-    activity[calls & (events.role == Role.ALLOC)] = ACTIVITIES.index(Part.DISPATCH_ALLOCATOR)
-    activity[blocking_waits(trace)] = ACTIVITIES.index(Part.SYNC_WAIT)
-    activity[events.phase != ord("X")] = NOTHING
+    activity = np.full(len(events), Activity.NOTHING, dtype=np.uint8)
+    for category in (Category.OPERATOR, Category.ANNOTATION):
+        rows = np.flatnonzero(events.category == category)
+        activity[rows] = tell_names(trace, rows, partial(_by_name, operator=category == Category.OPERATOR))
+    activity[calls & np.isin(events.role, SUBMITS)] = Activity.LAUNCH
+    activity[calls & (events.role == Role.LOAD) | loading_launches(trace)] = Activity.LOADING
+    activity[calls & (events.role == Role.ALLOC)] = Activity.ALLOCATION
+    activity[blocking_waits(trace)] = Activity.WAIT
+    activity[events.phase != ord("X")] = Activity.NOTHING
     return activity
 
 
-def _by_name(trace: Trace, rows: Int64s) -> Bytes:
-    events = trace.events
-    is_operator = events.category[rows] == Category.OPERATOR
-    pairs, inverse = np.unique(events.name[rows].astype(np.int64) * 2 + is_operator, return_inverse=True)
-    kinds = [_activity_of(trace.names[int(pair) // 2], operator=bool(pair % 2)) for pair in pairs]
-    return np.array(kinds, dtype=np.uint8)[inverse]
-
-
-def _activity_of(name: str, *, operator: bool) -> int:
+def _by_name(name: str, *, operator: bool) -> Activity:
     if _STEP.search(name):
-        return NOTHING
+        return Activity.NOTHING
     if _INPUT.search(name):
-        return ACTIVITIES.index(Part.DISPATCH_INPUT)
+        return Activity.INPUT
     if _COMPILER.search(name):
-        return ACTIVITIES.index(Part.DISPATCH_COMPILER)
-    known = operator or _FRAMEWORK_ANNOTATION.search(name)
-    return ACTIVITIES.index(Part.DISPATCH_FRAMEWORK) if known else NOTHING
+        return Activity.COMPILER
+    return Activity.FRAMEWORK if operator or _FRAMEWORK_ANNOTATION.search(name) else Activity.NOTHING
 
 
-def _operators(trace: Trace) -> Bools:
-    events = trace.events
-    steps = np.array([bool(_STEP.search(name)) for name in trace.names], dtype=np.bool_)
-    operator = (events.category == Category.OPERATOR) & (events.phase == ord("X"))
-    return operator & ~steps[events.name] if len(events) else operator
+def _innermost(trace: Trace, mask: Bools, values: npt.NDArray[np.integer]) -> Segments:
+    """By lane: the value of the innermost event of the mask."""
+    rows = np.flatnonzero(mask)
+    found = innermost(trace.events.lane[rows], trace.events.start[rows], trace.events.end[rows])
+    return dataclasses.replace(found, value=values[rows[found.value]])
+
+
+def _together(threads: Segments, process: Int32s) -> Segments:
+    """By process: the first activity of all its threads."""
+    lane, start = np.divmod(threads.start, threads.stride)
+    return by_rank(process[lane], start, threads.end % threads.stride, threads.value)
 
 
 def _holdups(trace: Trace, activity: Bytes, process: Int32s) -> Segments:
     events = trace.events
-    long = (events.role == Role.LAUNCH) & (events.duration >= LONG_LAUNCH_NS)
-    rows = np.flatnonzero((activity == ACTIVITIES.index(Part.DISPATCH_ALLOCATOR)) | (long & (activity != NOTHING)))
+    long = (events.role == Role.LAUNCH) & (events.duration >= LONG_LAUNCH_NS) & (activity != Activity.NOTHING)
+    rows = np.flatnonzero(long | (activity == Activity.ALLOCATION))
     return by_rank(process[events.lane[rows]], events.start[rows], events.end[rows], activity[rows])
-
-
-def _together(threads: Segments, process: Int32s) -> Segments:
-    lane, start = np.divmod(threads.start, threads.stride)
-    return by_rank(process[lane], start, threads.end % threads.stride, threads.value)
 
 
 def _processes(trace: Trace) -> Int32s:
     numbers = {pid: number for number, pid in enumerate(dict.fromkeys(trace.lanes.pid))}
     return np.array([numbers[pid] for pid in trace.lanes.pid], dtype=np.int32)
-
-
-def _with(segments: Segments, values: npt.NDArray[np.integer]) -> Segments:
-    return Segments(segments.stride, segments.start, segments.end, values[segments.value])

@@ -32,12 +32,12 @@ class Part(IntEnum):
 
     @property
     def class_name(self) -> str:
-        """"kernel", "dispatch", "launch", "sync", "device" or "unknown"."""
+        """One of CLASSES."""
         return self.name.lower().partition("_")[0]
 
     @property
     def part_name(self) -> str:
-        """The part within its class, as in the report document ("in_graph")."""
+        """The part within its class, as the report document names it: in_graph."""
         return self.name.lower().partition("_")[2]
 
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from tracelens.analysis.extent import device_rows
 from tracelens.analysis.gaps import Causes, find_causes
-from tracelens.analysis.host_activity import ACTIVITIES, NOTHING, HostActivity, host_activity, parts_of
-from tracelens.analysis.kinds import Kind, kernel_kind
+from tracelens.analysis.host_activity import Activity, HostActivity, host_activity, parts_of
+from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.refill import spent_credit
 from tracelens.analysis.results import Gaps, Timeline
-from tracelens.model.events import ABSENT, Bools, Bytes, Category, Int32s, Int64s, Role, Trace
+from tracelens.model.events import ABSENT, Bools, Bytes, Category, Int32s, Int64s, Trace
 from tracelens.model.intervals import covered, foremost, union
 
 LATENCY_CAP_NS: Final = 100_000
@@ -59,7 +59,7 @@ def build_timeline(trace: Trace, device: int) -> tuple[Timeline, Gaps]:
     activity = host_activity(trace)
     busy = _busy(trace, device_rows(trace, device))
     causes = find_causes(trace, device)
-    pieces = _label(_cut(trace, causes, activity), causes, activity, trace)
+    pieces = _label(_cut(trace, causes, activity), causes, activity)
     pieces = _mark_refill(trace, _mark_profiler(trace, pieces), busy, activity)
     return _assemble(device, busy, pieces), _summarise(causes, pieces, activity)
 
@@ -67,9 +67,7 @@ def build_timeline(trace: Trace, device: int) -> tuple[Timeline, Gaps]:
 def _busy(trace: Trace, rows: Int64s) -> _Pieces:
     """Device work by part; where it overlaps, compute before communication before copies."""
     events = trace.events
-    names, inverse = np.unique(events.name[rows], return_inverse=True)
-    communicates = np.array([kernel_kind(trace.names[int(name)]) == Kind.COMMUNICATION for name in names], np.bool_)
-    kernel = np.where(communicates[inverse], Part.KERNEL_COMMUNICATION, Part.KERNEL_COMPUTE)
+    kernel = np.where(is_communication(trace, rows), Part.KERNEL_COMMUNICATION, Part.KERNEL_COMPUTE)
     part = np.where(events.category[rows] == Category.KERNEL, kernel, Part.KERNEL_COPY)
     start, end, part = foremost(events.start[rows], events.end[rows], part.astype(np.uint8))
     return _Pieces(start, end, np.full(len(start), ABSENT, dtype=np.int32), part)
@@ -79,7 +77,7 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
     """Gaps, cut wherever any rule may change its answer."""
     events = trace.events
     overhead = np.flatnonzero(events.category == Category.OVERHEAD)
-    waits = np.flatnonzero(activity.rows == ACTIVITIES.index(Part.SYNC_WAIT))
+    waits = np.flatnonzero(activity.rows == Activity.WAIT)
     edges = np.concatenate(
         (
             *(causes.start, causes.end, causes.called, causes.returned, _arrived(causes)),
@@ -95,23 +93,23 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
     return _Pieces(start, edges[inside + 1], gap[inside].astype(np.int32), np.zeros(len(start), dtype=np.uint8))
 
 
-def _label(pieces: _Pieces, causes: Causes, activity: HostActivity, trace: Trace) -> _Pieces:
+def _label(pieces: _Pieces, causes: Causes, activity: HostActivity) -> _Pieces:
     """Give each piece the part that the launch at its gap's end, or the lack of one, implies."""
     gap, time = pieces.gap, pieces.start
     lane, returned = causes.lane[gap], causes.returned[gap]
     tail, unlinked = causes.after[gap] == ABSENT, causes.launch[gap] == ABSENT
     doing = activity.at(lane, time)
     host = parts_of(doing, Part.DISPATCH_PYTHON)
-    calls = np.isin(doing, (ACTIVITIES.index(Part.LAUNCH_API), ACTIVITIES.index(Part.LAUNCH_LOADING)))
-    way = np.where(_is_graph(trace, causes)[gap], Part.LAUNCH_GRAPH, Part.LAUNCH_LATENCY).astype(np.uint8)
-    late = parts_of(activity.holdups.at(activity.process[lane], time, NOTHING), Part.UNKNOWN_STALLED)
+    calls = np.isin(doing, (Activity.LAUNCH, Activity.LOADING))
+    way = np.where(causes.is_graph[gap], Part.LAUNCH_GRAPH, Part.LAUNCH_LATENCY).astype(np.uint8)
+    late = parts_of(activity.holdups.at(activity.process[lane], time, Activity.NOTHING), Part.UNKNOWN_STALLED)
     rules: tuple[tuple[Bools, Bytes | Part], ...] = (
         (tail & (calls | (lane == ABSENT)), Part.UNKNOWN_OUTSIDE),
         (tail, host),
         (causes.in_graph[gap], Part.DEVICE_IN_GRAPH),
         (unlinked, Part.UNKNOWN_UNLINKED),
         (time < causes.called[gap], host),
-        (time < returned, _call_parts(trace, causes, activity)[gap]),
+        (time < returned, _call_parts(causes, activity)[gap]),
         (time < _arrived(causes)[gap], way),
         (returned <= causes.start[gap], _queued_parts(causes)[gap]),
     )
@@ -119,19 +117,11 @@ def _label(pieces: _Pieces, causes: Causes, activity: HostActivity, trace: Trace
     return dataclasses.replace(pieces, part=np.select([mask for mask, _ in rules], choices, late))
 
 
-def _call_parts(trace: Trace, causes: Causes, activity: HostActivity) -> Bytes:
+def _call_parts(causes: Causes, activity: HostActivity) -> Bytes:
     """Part of the launch call that ends each gap."""
-    if not len(causes):
-        return np.zeros(0, dtype=np.uint8)
-    loads = activity.rows[causes.launch] == ACTIVITIES.index(Part.LAUNCH_LOADING)
+    loads = activity.rows[causes.launch] == Activity.LOADING
     plain = np.where(loads, Part.LAUNCH_LOADING, Part.LAUNCH_API)
-    return np.where(_is_graph(trace, causes), Part.LAUNCH_GRAPH, plain).astype(np.uint8)
-
-
-def _is_graph(trace: Trace, causes: Causes) -> Bools:
-    """Whether a graph launch ended each gap."""
-    linked = causes.launch != ABSENT
-    return linked & (trace.events.role[causes.launch] == Role.GRAPH_LAUNCH) if len(causes) else linked
+    return np.where(causes.is_graph, Part.LAUNCH_GRAPH, plain).astype(np.uint8)
 
 
 def _arrived(causes: Causes) -> Int64s:
@@ -161,7 +151,7 @@ def _mark_profiler(trace: Trace, pieces: _Pieces) -> _Pieces:
 
 def _mark_refill(trace: Trace, pieces: _Pieces, busy: _Pieces, activity: HostActivity) -> _Pieces:
     """Relabel the dispatch that waits left to do, at most as long as each overlapped a busy device."""
-    waits = np.flatnonzero(activity.rows == ACTIVITIES.index(Part.SYNC_WAIT))
+    waits = np.flatnonzero(activity.rows == Activity.WAIT)
     waits = waits[np.argsort(trace.events.end[waits], kind="stable")]
     begun, ended = trace.events.start[waits], trace.events.end[waits]
     idle = union(pieces.start, pieces.end)
