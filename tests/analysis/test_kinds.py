@@ -109,6 +109,22 @@ def test_a_gemm_launched_by_a_convolution_is_a_convolution() -> None:
     assert not is_communication(trace, work).any()
 
 
+@pytest.mark.parametrize(
+    ("operator", "kind"),
+    [
+        ("aten::mm", "gemm"),
+        ("aten::baddbmm", "gemm"),
+        ("aten::linear", "gemm"),
+        ("flash_attn::_flash_attn_forward", "attention"),
+        ("aten::_to_copy", "copy"),
+        ("mine::secret", "other"),
+    ],
+)
+def test_a_kernel_whose_name_says_nothing_is_told_by_its_operator(operator: str, kind: str) -> None:
+    trace = TraceBuilder().op(operator, 0, 20).launch("zqx_kernel", 5).trace()
+    assert kinds(trace, np.flatnonzero(trace.events.device_work())).tolist() == [kind]
+
+
 def test_communication_is_told_apart() -> None:
     trace = TraceBuilder().launch("ncclDevKernel_AllReduce_Sum", 0).launch("gemm", 20).trace()
     assert is_communication(trace, np.flatnonzero(trace.events.device_work())).tolist() == [True, False]

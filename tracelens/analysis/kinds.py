@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Category, Trace
-from tracelens.model.names import named
+from tracelens.model.names import named, tell_names
 
 
 class Kind(StrEnum):
@@ -92,7 +92,8 @@ RULES: Final = (
         Kind.GEMM,
         "gemm gemv cijk_ cutlass nvjet xmma split_?k cublas rocblas hipblas matmul dot_(kernel|product) reduce_1block"
         " _mm_kernel bmm_ grouped_mm flatmm marlin wvsplit fused_moe ck_moe moeflatmm kernel_moe s884 s16816 s1688"
-        " trsm trmm syrk ger_kernel epilogue::impl ^scal_kernel ^(volta|turing|ampere|hopper|maxwell|pascal|sm\\d\\d)_",
+        " csrmm spmm trsm trmm syrk ger_kernel epilogue::impl ^scal_kernel"
+        " ^(volta|turing|ampere|hopper|maxwell|pascal|sm\\d\\d)_",
     ),
     (
         Kind.INDEX,
@@ -101,25 +102,27 @@ RULES: Final = (
         " partial_segments to_dense_rep repeat_interleave sum_and_scatter compute_grad_weight compute_cuda_kernel"
         " split_emb jagged permute_([12]d|pooled|multi|lengths) asynchronous_ linearize resolve_future"
         " expandinput moe_sum finalizemoe routing bitmatrix set_mla_kv store_kv reshape_and_cache mla_metadata _kv_"
-        " prepare_ assign_ write_req alloc_decode compute_position",
+        " prepare_ assign_ nms_ roi_(align|pool) write_req alloc_decode compute_position",
     ),
     (
         Kind.COPY,
-        "memcpy memset copy catarray fillfunctor fill_ transpose arange roll_ tri[ul] pad_ split_with_sizes permute"
+        "memcpy memset copy catarray fillfunctor fill_ transpose arange roll_ tri[ul] pad([123]d)?_ split_with_sizes permute"
         " tensor_?cast fastcat concat _cat_",
     ),
     (
         Kind.POINTWISE,
-        "elementwise pointwise activation op_?tensor gelu silu relu act_and_mul sigmoid tanh swiglu upsample"
+        "elem(ent)?_?wise pointwise activation op_?tensor gelu silu relu act_and_mul sigmoid tanh swiglu upsample"
         " grid_sampl _add add_ bias lstm gru_ rotary rope isfinite clamp mul_ lerp spin_kernel _cast timestep"
         " modulate ^fused_",
     ),
+    (Kind.REDUCTION, "loss reduce norm_"),
 )
 """Kinds and the terms that tell them, in lower-case names; the first match wins."""
 
 _PATTERNS: Final = tuple((kind, re.compile("|".join(terms.split()))) for kind, terms in RULES)
 _TRITON: Final = re.compile(r"triton_(?P<shape>[a-z]+)_(?:fused_)?(?P<operators>\w*)")
 _CONVOLUTION_OPERATOR: Final = re.compile(r"conv(?!ert)", re.IGNORECASE)
+_GEMM_OPERATOR: Final = re.compile(r"(^|[:_])(add|b|baddb)?mm(_|$)|linear|einsum")
 _TRITON_TEMPLATES: Final = (("conv", Kind.CONVOLUTION), ("attention", Kind.ATTENTION), ("mm", Kind.GEMM))
 _TRITON_INDEX: Final = re.compile(r"index|scatter|gather|embedding|sort|cumsum")
 _MOVES: Final = "clone|copy|to|cat|stack|view|permute|transpose|fill|full|zeros|ones|like|expand|split|slice|t|unsafe"
@@ -182,13 +185,21 @@ def kernel_origin(name: str, category: Category = Category.KERNEL) -> Origin:
     return Origin.EAGER if eager else Origin.LIBRARY
 
 
+def operator_kind(name: str) -> Kind:
+    """What the work of an operator does, as far as its name tells."""
+    return Kind.GEMM if _GEMM_OPERATOR.search(name) else kernel_kind(name)
+
+
 def kinds(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
-    """Kind of each device event in `rows`, as text; a GEMM that a convolution launched is a convolution."""
+    """Kind of each device event in `rows`, as text, by its name.
+
+    A GEMM that a convolution launched is a convolution; where the name says nothing, the operator's does."""
     found = _by_name(trace, rows, kernel_kind)
     operator = trace.links.operator[rows]
     gemm = np.flatnonzero((found == Kind.GEMM) & (operator != ABSENT))
-    convolves = named(trace, operator[gemm], _CONVOLUTION_OPERATOR)
-    found[gemm[convolves]] = Kind.CONVOLUTION.value
+    found[gemm[named(trace, operator[gemm], _CONVOLUTION_OPERATOR)]] = Kind.CONVOLUTION.value
+    other = np.flatnonzero((found == Kind.OTHER) & (operator != ABSENT))
+    found[other] = tell_names(trace, operator[other], lambda name: operator_kind(name).value)
     return found
 
 
