@@ -1,0 +1,176 @@
+"""From a trace to a verdict, on stories with a known answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, analysis, at_step, gemm, item, op, pointwise, told
+from tests.build import TraceBuilder
+from tracelens.advice import advise
+from tracelens.advice.results import FORMS, Advice
+from tracelens.analysis import analyze
+
+BIG = 1 << 25
+MATRIX = op("aten::mm", 2, shapes=[[64, 64]] * 2, dtypes=["float"] * 2, host=30)
+HOST_BOUND = [MATRIX, *[pointwise(2, host=30)] * 3] * 20
+LIBRARY = [gemm(800) for _ in range(6)]
+CHAIN = [pointwise(100, BIG) for _ in range(30)]
+LIBRARY_LAUNCHES = [op("aten::_fft_r2c", 3, kernel="vector_fft", host=30)] * 60
+
+
+def advice(*beats: Beat, **metadata: object) -> Advice:
+    return advise(analysis(*beats, **metadata))
+
+
+def step_ms(found: Advice, form: str) -> float:
+    step = found.forms[form].step_ms
+    assert step is not None
+    return step
+
+
+def test_many_short_kernels_are_compiled_and_replayed() -> None:
+    found = advice(*HOST_BOUND)
+    assert found.recommendation.verdict == "both"
+    assert step_ms(found, "both") < step_ms(found, "eager") / 5
+    assert "torch.cuda.graph" in found.recommendation.snippet
+    assert "torch.compile" in found.recommendation.snippet
+
+
+def test_short_library_kernels_are_only_replayed() -> None:
+    found = advice(*LIBRARY_LAUNCHES)
+    assert found.recommendation.verdict == "replay"
+    assert "torch.compile" not in found.recommendation.snippet
+
+
+def test_large_library_kernels_are_left_alone() -> None:
+    found = advice(*LIBRARY)
+    assert found.recommendation.verdict == "neither"
+    assert found.recommendation.snippet == ""
+    assert found.recommendation.speedup is not None
+    assert found.recommendation.speedup.mid == 1
+
+
+def test_a_long_chain_of_large_tensors_is_compiled() -> None:
+    found = advice(*CHAIN)
+    assert found.recommendation.verdict == "compile"
+    assert step_ms(found, "compile") < step_ms(found, "eager") / 3
+
+
+def test_a_step_cut_by_waits_is_repaired_first() -> None:
+    body = [pointwise(1, host=30)] * 8
+    found = advice(*[*body, item()] * 6, *body)
+    recommendation = found.recommendation
+    assert found.forms["replay"].step_ms is None
+    assert recommendation.verdict == "neither"
+    assert [blocker.id for blocker in recommendation.fix_first] == ["sync"]
+    assert recommendation.after_fix is not None
+    assert recommendation.after_fix.verdict in ("replay", "both")
+    assert recommendation.after_fix.step_ms < step_ms(found, "eager") / 2
+    assert "Repair first" in recommendation.summary
+
+
+def test_long_stretches_between_waits_still_pay_under_reduce_overhead() -> None:
+    body = [pointwise(1, host=30), gemm(2, 64, host=30)] * 60
+    found = advice(*body, item(), *body)
+    assert found.forms["replay"].step_ms is None
+    assert found.recommendation.verdict == "both"
+    assert found.forms["both"].variant == "reduce-overhead"
+    assert "reduce-overhead" in found.recommendation.snippet
+
+
+def test_changing_shapes_rule_out_one_captured_graph_but_not_the_compilers() -> None:
+    varying = [at_step(step, pointwise(1, size=1000 + step)) for step in range(4)]
+    found = advice(*varying, *HOST_BOUND)
+    assert found.forms["replay"].step_ms is None
+    assert found.forms["both"].variant == "reduce-overhead"
+    assert found.forms["both"].step_ms is not None
+
+
+def test_a_stray_wait_lowers_the_confidence_only() -> None:
+    plain, stray = advice(*HOST_BOUND), advice(*HOST_BOUND, item(only=1))
+    assert stray.recommendation.verdict == plain.recommendation.verdict
+    assert stray.recommendation.confidence < plain.recommendation.confidence
+
+
+@pytest.mark.parametrize("beats", [HOST_BOUND, LIBRARY, CHAIN, LIBRARY_LAUNCHES])
+def test_every_number_lies_in_its_range_and_all_forms_are_there(beats: list[Beat]) -> None:
+    found = advice(*beats)
+    assert tuple(found.forms) == FORMS
+    for form in found.forms.values():
+        assert form.step_ms is not None
+        assert form.low is not None
+        assert form.high is not None
+        assert 0 < form.low <= form.step_ms <= form.high
+        assert form.source == "predicted"
+
+
+def test_ranges_widen_on_a_device_unlike_the_calibration() -> None:
+    other = {"deviceProperties": [{"id": 0, "name": "NVIDIA A10"}]}
+    at_home, abroad = advice(*HOST_BOUND).forms["eager"], advice(*HOST_BOUND, **other).forms["eager"]
+    assert at_home.step_ms == pytest.approx(abroad.step_ms)
+    assert at_home.high is not None
+    assert abroad.high is not None
+    assert abroad.high > 1.1 * at_home.high
+
+
+def test_a_measured_step_replaces_the_prediction_and_keeps_it_beside() -> None:
+    stamp = {"schema_version": 1, "form": "eager", "run": "r", "step_ms": 9.0, "low": 8.5, "high": 9.5, "steps": 200}
+    found = advice(*HOST_BOUND, tracelens=stamp).forms["eager"]
+    assert (found.step_ms, found.low, found.high, found.source, found.steps) == (9.0, 8.5, 9.5, "measured", 200)
+    assert found.predicted is not None
+    assert found.predicted[0] == pytest.approx(9.0, rel=0.1), "the host's speed follows from the measurement"
+
+
+def test_a_damaged_stamp_is_as_none() -> None:
+    stamp = {"form": "eager", "step_ms": "fast", "blockers": [3], "outputs": 7}
+    assert advice(*HOST_BOUND, tracelens=stamp).forms["eager"].source == "predicted"
+
+
+def graph_steps(kernels: list[str], **args: object) -> TraceBuilder:
+    """Four steps of one graph launch each."""
+    trace = TraceBuilder()
+    for step in range(4):
+        begun = 400.0 * step
+        nodes = [(name, begun + 20 + 12 * at, 10.0) for at, name in enumerate(kernels)]
+        trace.step(step, begun, 399).launch_graph(begun + 5, 10, nodes, **args)
+    return trace
+
+
+def test_a_replayed_step_is_never_told_to_replay() -> None:
+    found = advise(analyze(graph_steps(["nvjet_gemm"] * 20).trace()))
+    assert found.recommendation.verdict == "neither"
+    assert "already replayed" in found.recommendation.summary
+    assert found.forms["eager"].step_ms is None
+    assert step_ms(found, "replay") == pytest.approx(0.2, rel=0.1)
+
+
+def test_a_compiled_and_replayed_step_is_done() -> None:
+    found = advise(analyze(graph_steps(["triton_poi_fused_add_0"] * 20).trace()))
+    assert found.recommendation.verdict == "neither"
+    assert "already compiled and replayed" in found.recommendation.summary
+
+
+def test_a_compiled_step_with_a_slow_host_is_to_be_replayed() -> None:
+    found = advice(*[op("triton_poi_fused_add_0", 2, kernel="triton_poi_fused_add_0", host=30)] * 40)
+    assert found.recommendation.verdict == "both"
+    assert found.forms["eager"].step_ms is None
+    assert step_ms(found, "both") < step_ms(found, "compile")
+
+
+def test_no_device_work_gives_no_verdict() -> None:
+    for trace in (TraceBuilder(), TraceBuilder().step(0, 0, 100).op("aten::mm", 5, 50)):
+        found = advise(analyze(trace.trace()))
+        assert found.recommendation.verdict == "abstain"
+        assert found.recommendation.summary.startswith("No verdict.")
+        assert all(form.step_ms is None for form in found.forms.values())
+
+
+def test_unlinked_kernels_give_no_verdict() -> None:
+    trace = TraceBuilder()
+    for at in range(30):
+        trace.kernel("gemm", 10 + 20 * at, 10)
+    assert advise(analyze(trace.trace())).recommendation.verdict == "abstain"
+
+
+def test_two_steps_are_enough() -> None:
+    assert advise(analyze(told(*HOST_BOUND, steps=2).trace())).recommendation.verdict == "both"

@@ -1,0 +1,114 @@
+"""Blockers in traces built to have exactly one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, analysis, at_step, call, gemm, item, op, pointwise, told, upload
+from tests.build import TraceBuilder
+from tracelens.advice.blockers import VETOES, Finding, find_blockers
+from tracelens.advice.forms import find_pieces
+from tracelens.advice.region import find_region
+from tracelens.analysis import analyze
+
+BODY = [pointwise()] * 10
+
+
+def blockers(*beats: Beat) -> dict[str, Finding]:
+    found = analysis(*beats)
+    region = find_region(found)
+    assert region is not None
+    return {finding.blocker.id: finding for finding in find_blockers(found, region)}
+
+
+def test_a_plain_step_has_none() -> None:
+    assert blockers(*BODY) == {}
+
+
+def test_a_value_read_in_every_step_is_proof_with_its_count_operator_and_repair() -> None:
+    found = blockers(*BODY, item(), *BODY, item(), *BODY)
+    assert found.keys() == {"sync"}
+    sync = found["sync"]
+    assert sync.vetoes
+    assert sync.blocker.per_step == 2
+    assert sync.blocker.where == "aten::_local_scalar_dense"
+    assert "torch.where" in sync.blocker.advice
+    assert all(handle.startswith("s-") for handle in sync.blocker.evidence)
+
+
+def test_one_stray_wait_is_evidence_and_vetoes_nothing() -> None:
+    found = blockers(*BODY, item(only=2), *BODY)
+    assert found["sync"].proven is False
+    assert found["sync"].vetoes is False
+    assert "not in every step" in found["sync"].blocker.message
+
+
+def test_the_wait_that_ends_a_single_recorded_step_is_no_proof() -> None:
+    one = analysis(*BODY, steps=1)
+    region = find_region(one)
+    assert region is not None
+    assert not any(finding.vetoes for finding in find_blockers(one, region))
+
+
+def test_pageable_copies_and_host_inputs() -> None:
+    pageable, pinned = blockers(upload(), *BODY), blockers(upload("HtoD (Pinned -> Device)"), *BODY)
+    assert pageable.keys() == {"pageable_copy", "host_input"}
+    assert pinned.keys() == {"host_input"}
+    assert not pinned["host_input"].vetoes
+
+
+def test_allocations_in_steady_steps_do_not_prevent_a_capture() -> None:
+    found = blockers(*BODY, call("cudaMalloc", 100))
+    assert found["allocation"].blocker.per_step == 1
+    assert not found["allocation"].vetoes
+
+
+def test_changing_shapes_are_told_from_changing_kernels() -> None:
+    shapes = [at_step(step, pointwise(size=1000 + step)) for step in range(4)]
+    extra = at_step(1, gemm(5))
+    assert blockers(*shapes, *BODY).keys() == {"changing_shapes"}
+    assert blockers(extra, *BODY).keys() == {"changing_kernels"}
+
+
+def test_an_optimizer_that_counts_on_the_host() -> None:
+    def step(trace: TraceBuilder, clock: object, number: int) -> None:
+        del number
+        begun = clock.host  # type: ignore[attr-defined]
+        trace.annotation("Optimizer.step#AdamW.step", begun, 40)
+        trace.op("aten::_local_scalar_dense", begun + 5, 2, shapes=[[]])
+        clock.host += 41  # type: ignore[attr-defined]
+
+    found = blockers(*BODY, step)
+    assert found.keys() == {"host_optimizer"}
+    assert found["host_optimizer"].vetoes
+    assert "capturable" in found["host_optimizer"].blocker.advice
+
+
+def test_waits_cut_the_step_into_pieces_and_a_last_one_cuts_nothing() -> None:
+    def pieces(*beats: Beat) -> int:
+        found = analysis(*beats)
+        region = find_region(found)
+        assert region is not None
+        return find_pieces(region, find_blockers(found, region)).pieces
+
+    assert pieces(*BODY) == 1
+    assert pieces(*BODY, item()) == 1
+    assert pieces(*BODY, item(), *BODY, item(), *BODY) == 3
+
+
+@pytest.mark.parametrize("id", sorted(VETOES))
+def test_every_veto_has_a_story(id: str) -> None:
+    stories: dict[str, list[Beat]] = {
+        "sync": [*BODY, item()],
+        "pageable_copy": [upload(), *BODY],
+        "changing_shapes": [*[at_step(step, pointwise(size=1000 + step)) for step in range(4)], *BODY],
+        "changing_kernels": [at_step(1, gemm(5)), *BODY],
+        "host_optimizer": [],
+    }
+    if stories[id]:
+        assert blockers(*stories[id])[id].vetoes
+
+
+def test_blockers_survive_a_trace_without_operators() -> None:
+    trace = told(call("cudaMalloc"), op("aten::add", 5)).trace()
+    assert find_region(analyze(trace)) is not None

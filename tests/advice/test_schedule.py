@@ -1,0 +1,96 @@
+"""When device work runs: overlap of streams is kept, and the slower of host and device sets the pace."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, analysis, fork, gemm, item, pointwise
+from tracelens.advice.facts import Facts, find_facts
+from tracelens.advice.host_time import host_scale
+from tracelens.advice.region import Region, find_region
+from tracelens.advice.replay import predict_replay
+from tracelens.advice.schedule import eager_period
+
+SMALL = [4, 1, 1]
+
+
+def facts_of(*beats: Beat) -> Facts:
+    region = find_region(analysis(*beats))
+    assert region is not None
+    return find_facts(region)
+
+
+def region_of(*beats: Beat) -> Region:
+    return facts_of(*beats).region
+
+
+def branches(grid: list[int]) -> list[Beat]:
+    """Two branches of 10 kernels of 30 us on streams 7 and 13, joined by one."""
+    side = [gemm(30, stream=13, grid=grid) for _ in range(10)]
+    home = [gemm(30, stream=7, grid=grid) for _ in range(10)]
+    return [pointwise(30, grid=grid), *fork(), *side, *home, *fork(), pointwise(30, grid=grid)]
+
+
+def test_one_stream_takes_the_sum_and_a_spacing_each() -> None:
+    span = facts_of(*[gemm(30)] * 10).span(1_000, 1_000)
+    assert span.expected == span.least == span.most == pytest.approx(310_000)
+
+
+def test_small_kernels_on_two_streams_overlap() -> None:
+    span = facts_of(*branches(SMALL)).span(0, 0)
+    assert span.least == pytest.approx(360_000)
+    assert span.most == pytest.approx(660_000)
+    assert span.least <= span.expected < 0.7 * span.most
+
+
+def test_kernels_that_fill_the_device_gain_nothing_side_by_side() -> None:
+    span = facts_of(*branches([100_000, 1, 1])).span(0, 0)
+    assert span.expected == pytest.approx(span.most)
+
+
+def test_replay_of_forked_streams_keeps_their_overlap() -> None:
+    parallel, serial = (
+        predict_replay(facts_of(*branches(SMALL))),
+        predict_replay(facts_of(*[gemm(30, grid=SMALL)] * 22)),
+    )
+    assert parallel.mid < 0.75 * serial.mid
+
+
+def test_a_join_waits_for_the_other_streams() -> None:
+    side = gemm(200, stream=13, grid=SMALL)
+    late, early = pointwise(5, grid=SMALL, host=400), pointwise(5, grid=SMALL)
+    assert facts_of(early, *fork(), side, *fork(), late).span(0, 0).least == pytest.approx(210_000)
+
+
+def test_an_edge_that_the_trace_refutes_is_dropped() -> None:
+    side, early = gemm(200, stream=13, grid=SMALL), pointwise(5, grid=SMALL)
+    assert facts_of(early, *fork(), side, *fork(), early).span(0, 0).least == pytest.approx(205_000)
+
+
+def test_work_without_edges_between_streams_runs_at_once() -> None:
+    apart = [gemm(200, stream=13, grid=SMALL), gemm(200, stream=7, grid=SMALL)]
+    assert facts_of(*apart).span(0, 0).least == pytest.approx(200_000)
+
+
+def test_a_device_bound_step_takes_its_device_time_at_any_host_speed() -> None:
+    region = region_of(*[gemm(500)] * 10)
+    slow, fast = (eager_period(region, 1.0, scale, 1.0) for scale in (1.0, 0.3))
+    assert slow == pytest.approx(fast)
+    assert slow == pytest.approx(5_000_000, rel=0.01)
+
+
+def test_a_host_bound_step_takes_its_host_time() -> None:
+    region = region_of(*[pointwise(1)] * 100)
+    assert eager_period(region, 1.0, 0.5, 1.0) == pytest.approx(0.5 * region.host, rel=0.01)
+
+
+def test_waits_add_the_drained_queue_to_the_step() -> None:
+    plain, waiting = region_of(*[gemm(100)] * 8), region_of(*[gemm(100), item()] * 8)
+    assert eager_period(waiting, 1.0, 0.5, 1.0) > eager_period(plain, 1.0, 0.5, 1.0)
+    assert eager_period(waiting, 1.0, 0.5, 1.0) >= 8 * 100_000
+
+
+def test_the_host_of_a_slow_machine_is_scaled_down_more() -> None:
+    region = region_of(*[pointwise(1)] * 20)
+    assert region.call == pytest.approx(5_200)
+    assert host_scale(region).low < host_scale(region).mid < 1 < host_scale(region).high / 0.585
