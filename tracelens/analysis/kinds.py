@@ -106,8 +106,8 @@ RULES: Final = (
     ),
     (
         Kind.COPY,
-        "memcpy memset copy catarray fillfunctor fill_ transpose arange roll_ tri[ul] pad([123]d)?_ split_with_sizes permute"
-        " tensor_?cast fastcat concat _cat_",
+        "memcpy memset copy catarray fillfunctor fill_ transpose arange roll_ tri[ul] pad([123]d)?_ split_with_sizes"
+        " permute tensor_?cast fastcat concat _cat_",
     ),
     (
         Kind.POINTWISE,
@@ -122,7 +122,7 @@ RULES: Final = (
 _PATTERNS: Final = tuple((kind, re.compile("|".join(terms.split()))) for kind, terms in RULES)
 _TRITON: Final = re.compile(r"triton_(?P<shape>[a-z]+)_(?:fused_)?(?P<operators>\w*)")
 _CONVOLUTION_OPERATOR: Final = re.compile(r"conv(?!ert)", re.IGNORECASE)
-_GEMM_OPERATOR: Final = re.compile(r"(^|[:_])(add|b|baddb)?mm(_|$)|linear|einsum")
+_GEMM_OPERATOR: Final = re.compile(r"(^|[:_])((add|b|baddb)?mm(_|$)|linear|einsum)")
 _TRITON_TEMPLATES: Final = (("conv", Kind.CONVOLUTION), ("attention", Kind.ATTENTION), ("mm", Kind.GEMM))
 _TRITON_INDEX: Final = re.compile(r"index|scatter|gather|embedding|sort|cumsum")
 _MOVES: Final = "clone|copy|to|cat|stack|view|permute|transpose|fill|full|zeros|ones|like|expand|split|slice|t|unsafe"
