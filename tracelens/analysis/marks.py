@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,7 @@ from tracelens.analysis.extent import believable, recorded_end
 from tracelens.analysis.periods import find_period
 from tracelens.errors import UsageError
 from tracelens.model.events import Category, Int64s, Trace
+from tracelens.model.names import named, names_of, tell_names
 
 REPEATS: Final = 3
 """An annotation that occurs so often may mark steps."""
@@ -20,8 +22,10 @@ SAME_WORK: Final = 0.02
 """Relative spread of launches between marks up to which they mark the same work."""
 COVERAGE: Final = 0.8
 """Least share of all launches that a user's annotation must lead."""
+MOST_NAMED: Final = 8
+"""Annotations that an error names."""
 _STEP: Final = re.compile(r"^ProfilerStep#\d+$")
-_ORDERED: Final = (r"^Optimizer\.zero_grad#", r"^Optimizer\.step#", r"DataLoader\S*__next__")
+_ORDERED: Final = tuple(map(re.compile, (r"^Optimizer\.zero_grad#", r"^Optimizer\.step#", r"DataLoader\S*__next__")))
 _NOT_A_STEP: Final = re.compile(
     r"^(ProfilerStep|Optimizer\.|nccl:|c10d::|aten::|autograd::|## Call|Torch|Compiled|AOT|Pregraph|Distributed|FSDP)"
     r"|DataLoader|dynamo_timed"
@@ -52,35 +56,37 @@ def step_key(name: str) -> str:
 
 def profiler_steps(trace: Trace) -> Marks | None:
     """ProfilerStep#N annotations; those with a broken duration are left out."""
-    return _marks(trace, "profiler_step", "ProfilerStep", _rows(trace, _matching(trace, _STEP)))
+    rows = _annotations(trace)
+    return _marks(trace, "profiler_step", "ProfilerStep", rows[named(trace, rows, _STEP)])
 
 
 def repeating_annotation(trace: Trace, launched: Int64s) -> Marks | None:
     """Optimizer or data loader annotation that repeats, else a user's that leads the same work each time.
 
     launched: (k) ns, ascending, starts of the calls that launched the device's work."""
+    rows = _annotations(trace)
     for pattern in _ORDERED:
-        rows = _rows(trace, _matching(trace, re.compile(pattern)))
-        names = list(dict.fromkeys(trace.events.name[rows].tolist()))
-        groups = [rows[trace.events.name[rows] == name] for name in names]
-        for group in groups:
+        for name, group in _grouped(trace, rows[named(trace, rows, pattern)], str).items():
             if len(group) >= REPEATS:
-                return _marks(trace, "annotation", trace.names[int(trace.events.name[group[0]])], group)
-    return _user_annotation(trace, launched)
+                return _marks(trace, "annotation", name, group)
+    users = rows[(trace.events.category[rows] == Category.ANNOTATION) & ~named(trace, rows, _NOT_A_STEP)]
+    groups = {key: group for key, group in _grouped(trace, users, step_key).items() if len(group) >= REPEATS}
+    candidates = [_marks(trace, "annotation", key, group) for key, group in groups.items()]
+    steps = [marks for marks in candidates if marks and _leads_the_work(marks, launched)]
+    return min(steps, key=lambda marks: len(marks.start), default=None)
 
 
 def named_annotation(trace: Trace, name: str) -> Marks:
     """The annotation of this name, or all that differ only in their number.
 
     Raises UsageError where the trace has none, naming those it has."""
-    events = trace.events
-    marking = np.isin(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
-    present = {trace.names[int(i)]: int(i) for i in np.unique(events.name[marking])}
-    chosen = [i for text, i in present.items() if text == name]
-    chosen = chosen or [i for text, i in present.items() if step_key(text).rstrip("#") == name.rstrip("#")]
-    marks = _marks(trace, "annotation", name, _rows(trace, chosen))
+    rows = _annotations(trace)
+    found = rows[names_of(trace, rows) == name]
+    if not len(found):
+        found = rows[tell_names(trace, rows, lambda text: step_key(text).rstrip("#")) == name.rstrip("#")]
+    marks = _marks(trace, "annotation", name, found)
     if marks is None:
-        raise UsageError(_unknown(trace, name))
+        raise UsageError(_unknown(trace, rows[trace.events.category[rows] == Category.ANNOTATION], name))
     return marks
 
 
@@ -94,16 +100,18 @@ def launch_period(trace: Trace, rows: Int64s) -> Marks | None:
     return Marks("period", f"repeated unit of {unit}", period.start, recorded_end(trace) + 1, (note,))
 
 
-def _matching(trace: Trace, pattern: re.Pattern[str]) -> list[int]:
-    return [number for number, name in enumerate(trace.names) if pattern.search(name)]
-
-
-def _rows(trace: Trace, names: list[int]) -> Int64s:
-    """Rows of operators and annotations with these names, by start."""
+def _annotations(trace: Trace) -> Int64s:
+    """Rows of annotations by start; early profilers recorded them as operators."""
     events = trace.events
     marking = np.isin(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
-    rows = np.flatnonzero(marking & np.isin(events.name, names))
+    rows = np.flatnonzero(marking)
     return rows[np.argsort(events.start[rows], kind="stable")]
+
+
+def _grouped(trace: Trace, rows: Int64s, key: Callable[[str], str]) -> dict[str, Int64s]:
+    """Rows by a key of their name, the first seen first."""
+    keys = tell_names(trace, rows, key)
+    return {name: rows[keys == name] for name in dict.fromkeys(keys.tolist())}
 
 
 def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
@@ -122,18 +130,6 @@ def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
     return Marks(kind, name, start[outer], recorded_end(trace) + 1 if repeats else int(end.max(initial=0)), notes)
 
 
-def _user_annotation(trace: Trace, launched: Int64s) -> Marks | None:
-    events = trace.events
-    rows = np.flatnonzero((events.category == Category.ANNOTATION) & (events.phase == ord("X")))
-    groups: dict[str, list[int]] = {}
-    for number in map(int, np.unique(events.name[rows])):
-        if not _NOT_A_STEP.search(trace.names[number]):
-            groups.setdefault(step_key(trace.names[number]), []).append(number)
-    candidates = [_marks(trace, "annotation", key, _rows(trace, found)) for key, found in groups.items()]
-    steps = [marks for marks in candidates if marks and _leads_the_work(marks, launched)]
-    return min(steps, key=lambda marks: len(marks.start), default=None)
-
-
 def _leads_the_work(marks: Marks, launched: Int64s) -> bool:
     """Whether each repetition but the last launches the same number of times, and all of them most work."""
     if len(marks.start) < REPEATS or not len(launched):
@@ -144,13 +140,11 @@ def _leads_the_work(marks: Marks, launched: Int64s) -> bool:
     return bool(np.ptp(between[:-1]) <= SAME_WORK * between[:-1].max())
 
 
-def _unknown(trace: Trace, name: str) -> str:
-    events = trace.events
-    marking = (events.category == Category.ANNOTATION) & (events.phase == ord("X"))
-    keys = list(dict.fromkeys(step_key(trace.names[int(i)]) for i in np.unique(events.name[marking])))
+def _unknown(trace: Trace, rows: Int64s, name: str) -> str:
+    keys = list(dict.fromkeys(tell_names(trace, rows, step_key).tolist()))
     if not keys:
         return f"no annotation named {name!r}: the trace has none; leave --step out"
     close = difflib.get_close_matches(name, keys, n=1, cutoff=0.5)
     hint = f", did you mean {close[0]!r}" if close else ""
-    more = f" and {len(keys) - 8} more" if len(keys) > 8 else ""
-    return f"no annotation named {name!r}{hint}: the trace has {', '.join(keys[:8])}{more}"
+    more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""
+    return f"no annotation named {name!r}{hint}: the trace has {', '.join(keys[:MOST_NAMED])}{more}"
