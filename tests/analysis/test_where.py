@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.build import TraceBuilder
+from tracelens.analysis import describe
 from tracelens.analysis.where import place, places
 from tracelens.model.events import ABSENT, Category, Trace
 
@@ -50,6 +51,20 @@ def test_the_innermost_user_frame_around_the_call_is_taken() -> None:
     )
     assert places(trace, rows(trace, Category.KERNEL)).tolist() == ["model.py:41"]
     assert places(trace, rows(trace, Category.OPERATOR)).tolist() == ["model.py:41", "train.py:10"]
+
+
+def test_a_frame_that_returned_after_opening_an_annotation_is_not_taken() -> None:
+    trace = (
+        TraceBuilder()
+        .python("train.py(10): main", 0, 100)
+        .python("helper.py(3): begin", 5, 10)
+        .annotation("part", 8, 80)
+        .op("aten::mm", 30, 20)
+        .launch("gemm", 35)
+        .trace()
+    )
+    assert places(trace, rows(trace, Category.KERNEL)).tolist() == ["train.py:10"]
+    assert describe(trace, "k-1")["called_by"] == ["o-1 aten::mm", "part", "train.py(10): main"]
 
 
 def test_without_frames_or_launch_there_is_no_place() -> None:

@@ -76,11 +76,13 @@ def _where(trace: Trace, row: int) -> str | None:
 
 def _callers(trace: Trace, row: int) -> list[str]:
     """What encloses the event on the host, innermost first, Python frames included."""
-    launch = int(trace.links.launch[row])
-    above = [int(trace.links.parent[launch if launch != ABSENT else row])]
-    while above[-1] != ABSENT:
-        above.append(int(trace.links.parent[above[-1]]))
-    return _mentions(trace, np.array(above[:-1], dtype=np.int64))
+    events, launch = trace.events, int(trace.links.launch[row])
+    host = launch if launch != ABSENT else row
+    chain = [int(trace.links.parent[host])]
+    while chain[-1] != ABSENT:
+        chain.append(int(trace.links.parent[chain[-1]]))
+    above = np.array(chain[:-1], dtype=np.int64)
+    return _mentions(trace, above[events.end[above] > events.start[host]])
 
 
 def _mention(trace: Trace, row: int) -> str | None:

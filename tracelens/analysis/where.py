@@ -28,9 +28,9 @@ def places(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object
     The innermost Python frame around the event (for device work: around its launch call; for backward
     operators: around their forward) that lies in no library; in traces of early profilers the first such
     entry of the operator's "Call stack". The line is the one that the profiler gives: a function's first."""
-    host, parent, users = host_rows(trace, rows), trace.links.parent, _user_frames(trace)
-    own = nearest(parent, host, users)
-    forward = nearest(parent, _forward(trace, np.where(own == ABSENT, host, ABSENT)), users)
+    host, users = host_rows(trace, rows), _user_frames(trace)
+    own = _around(trace, host, users)
+    forward = _around(trace, _forward(trace, np.where(own == ABSENT, host, ABSENT)), users)
     frame = np.where(own == ABSENT, forward, own)
     found = _of_call_stacks(trace, np.where(frame == ABSENT, host, ABSENT))
     known = np.flatnonzero(frame != ABSENT)
@@ -60,6 +60,17 @@ def _in_library(file: str) -> bool:
         return _INSTALLED.search(file) is not None
     top = file.partition("/")[0].removesuffix(".py")
     return top in _LIBRARIES or top in _STANDARD_LIBRARY or _INSTALLED.search(file) is not None
+
+
+def _around(trace: Trace, host: Int64s, frames: Bools) -> Int64s:
+    """Row of the innermost of the frames that is open when each host event starts, else ABSENT.
+
+    An annotation begun in a frame may outlive it, so that not all ancestors are open."""
+    events, parent = trace.events, trace.links.parent
+    found = nearest(parent, host, frames)
+    while len(closed := np.flatnonzero((found != ABSENT) & (events.end[found] <= events.start[host]))):
+        found[closed] = nearest(parent, parent[found[closed]], frames)
+    return found
 
 
 def _user_frames(trace: Trace) -> Bools:

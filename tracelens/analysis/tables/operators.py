@@ -35,7 +35,7 @@ def self_ns(trace: Trace) -> Int64s:
     nested = outer != ABSENT
     own = np.where(mask, events.duration, 0)
     inside = np.minimum(events.end[rows[nested]], events.end[outer[nested]]) - events.start[rows[nested]]
-    np.subtract.at(own, outer[nested], inside)
+    np.subtract.at(own, outer[nested], np.maximum(inside, 0))
     return np.maximum(own, 0)
 
 
