@@ -82,8 +82,9 @@ class Scanner:
         columns = {name: _members_of_column(slab, name, batch, texts) for name in SPARSE_KINDS}
         self._fill_lanes(slab, batch, hashes)
         for name, found in columns.items():
-            if len(found):
-                batch.sparse[name] = _sparse(slab, name, found, texts if SPARSE_KINDS[name] == Kind.TEXT else numbers)
+            usual = found[~slab.odd[slab.members.row[found]]]
+            if len(usual):
+                batch.sparse[name] = _sparse(slab, name, usual, texts if SPARSE_KINDS[name] == Kind.TEXT else numbers)
         return self._decode_odd(slab, batch, offset)
 
     def _hashes(self, slab: Slab, numbers: Int64s) -> Hashes:
@@ -198,13 +199,11 @@ def _members_of_column(slab: Slab, name: str, batch: Batch, texts: Int64s) -> In
 
 
 def _sparse(slab: Slab, name: str, found: Int64s, values: Int64s) -> Sparse:
-    """Rows and values of a sparse column, those of odd events left out."""
-    rows = slab.members.row[found]
-    usual = ~slab.odd[rows]
-    kept = values[found[usual]]
+    """Rows and values of a sparse column."""
+    kept = values[found]
     if SPARSE_KINDS[name] == Kind.FLOAT:
-        return rows[usual], kept / 1000
-    return rows[usual], kept.astype(sparse_dtype(name))
+        return slab.members.row[found], kept / 1000
+    return slab.members.row[found], kept.astype(sparse_dtype(name))
 
 
 def _merged(slab: Slab, codes: list[int]) -> Int64s:

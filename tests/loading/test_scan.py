@@ -1,0 +1,101 @@
+"""The vectorised decoder gives exactly what decoding one event at a time gives."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.loading.traces import HEADER, assert_same, load_bytes
+from tests.reference import reference_traces
+from tracelens.loading import load, load_trace
+from tracelens.loading.fields import ARGUMENTS
+from tracelens.loading.inflate import GZIP_MAGIC
+from tracelens.loading.stepwise import StepwiseDecoder
+from tracelens.model.events import Trace
+
+NAMES = st.sampled_from(["aten::mm", "kérnel<{lambda()#1}>", 'say "hi"', "a\\b", "", "[memory]", "process_name"]) | st.text(max_size=30)
+IDS = st.integers(-5, 2**31 - 1) | st.sampled_from([0, -1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, 10**25])
+TIMES = st.integers(0, 2 * 10**15) | st.decimals(0, 10**13, places=3).map(float) | st.floats(0, 1e9) | st.sampled_from(["12.5", -3, None])
+ARGUMENT_VALUES = (
+    IDS
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.lists(st.lists(st.integers(0, 99), max_size=3), max_size=3)
+    | st.none()
+    | st.booleans()
+    | st.dictionaries(st.text(max_size=4), st.integers(), max_size=2)
+)
+ARGS = st.dictionaries(st.sampled_from([*ARGUMENTS, "name", "ts", "other"]), ARGUMENT_VALUES, max_size=6)
+EVENTS = st.fixed_dictionaries(
+    {"ph": st.sampled_from("XXXXXisfMCBE") | st.sampled_from(["", "é", "XX"]), "name": NAMES},
+    optional={
+        "cat": st.sampled_from(["cpu_op", "kernel", "Kernel", "cuda_runtime", "ac2g", "new", ""]),
+        "pid": IDS | st.sampled_from(["Spans", "7", "", None]),
+        "tid": IDS | st.sampled_from(["stream 7", "x", 1.5]),
+        "ts": TIMES,
+        "dur": TIMES,
+        "id": IDS | st.text(max_size=3),
+        "args": ARGS | st.none() | st.just([1]),
+        "extra": ARGUMENT_VALUES,
+    },
+)
+LAYOUTS = st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}, {"ensure_ascii": False}])
+HEAD = 300_000
+"""Bytes of each real trace that are compared; later ones repeat the same kinds of event."""
+QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+
+
+def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Trace, Trace]:
+    """The trace by the vectorised decoder, and by the stepwise one."""
+    fast = load_trace(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(load, "Scanner", StepwiseDecoder)
+        return fast, load_trace(path)
+
+
+@QUIET
+@given(events=st.lists(EVENTS, min_size=1, max_size=8), layout=LAYOUTS)
+def test_any_event_is_decoded_alike(
+    events: list[dict[str, Any]], layout: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "trace.json"
+    anchor = {"ph": "X", "cat": "cpu_op", "name": "first", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    path.write_text(json.dumps({**HEADER, "traceEvents": [anchor, *events]}, **layout), encoding="utf-8")
+    fast, slow = both(path, monkeypatch)
+    assert len(fast.events) == len(events) + 1
+    assert_same(fast, slow)
+
+
+@pytest.mark.parametrize("path", reference_traces("broken"), ids=lambda path: path.name)
+def test_damaged_traces_are_decoded_alike(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_same(*both(path, monkeypatch))
+
+
+@pytest.mark.parametrize("path", reference_traces("public", "h200"), ids=lambda path: path.name)
+def test_the_head_of_real_traces_is_decoded_alike(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = path.read_bytes()
+    head = (gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data)[:HEAD]
+    if b"rocprofiler-sdk-tool" in head:
+        pytest.skip("no trace")
+    cut = tmp_path / "trace.json"
+    cut.write_bytes(head)
+    assert_same(*both(cut, monkeypatch))
+
+
+def test_events_across_slabs_are_decoded_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [
+        {"ph": "X", "cat": "cpu_op", "name": f"op{n % 7000}", "pid": 1, "tid": n % 3, "ts": n, "dur": 5, "args": {"External id": n}}
+        for n in range(40_000)
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": many}), encoding="utf-8")
+    fast, slow = both(path, monkeypatch)
+    assert fast.events.external_id.tolist() == list(range(40_000))
+    assert_same(fast, slow)
+    assert load_bytes(path.read_bytes(), tmp_path).events.end[-1] == 40_004_000
