@@ -314,6 +314,10 @@ def test_waits_of_another_launching_thread_count() -> None:
     assert parts_us(builder) == filled("sync.wait")
 
 
+def test_a_wait_of_a_thread_that_launches_nothing_leaves_no_refill() -> None:
+    assert parts_us(gap().sync(12, 18, thread=AUTOGRAD)) == filled("dispatch.python")
+
+
 def test_a_thread_that_launches_nothing_explains_nothing() -> None:
     assert parts_us(gap().op("aten::stack", 10, 95, thread=AUTOGRAD)) == filled("dispatch.python")
 

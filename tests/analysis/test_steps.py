@@ -127,6 +127,15 @@ def test_steps_recorded_by_early_profilers_as_operators_count() -> None:
     assert find_steps(builder.trace(), 0).window.kind == "profiler_step"
 
 
+def test_steps_are_read_from_one_thread() -> None:
+    builder = steps_of([100, 100, 100])
+    for number in range(2):
+        builder.step(number, 50 + 100 * number, 100, thread=AUTOGRAD)
+    steps = find_steps(builder.trace(), 0)
+    assert tiles_us(steps) == [[20, 120], [120, 220]]
+    assert steps.notes == ("2 x ProfilerStep left out: on other threads",)
+
+
 def test_unlinked_work_at_the_head_belongs_to_no_step() -> None:
     trace = steps_of([100, 100, 100]).kernel("stray", 0, 15).trace()
     steps = find_steps(trace, 0)

@@ -65,6 +65,8 @@ class HostActivity:
     """By process: the activity that comes first of all its launching threads."""
     operators: Segments
     """By lane: row of the innermost operator."""
+    waits: Int64s
+    """Rows of the launching threads' blocking waits, by their end."""
     holdups: Segments
     """By process: allocator calls and long launch calls of any thread."""
     process: Int32s
@@ -88,12 +90,14 @@ def host_activity(trace: Trace) -> HostActivity:
     launches = trace.links.launch[trace.links.launch != ABSENT]
     on_launching = np.isin(events.lane, np.unique(events.lane[launches]))
     operators = (events.category == Category.OPERATOR) & (activity != Activity.NOTHING)
+    waits = np.flatnonzero(on_launching & (activity == Activity.WAIT))
     threads = _innermost(trace, on_launching & (activity != Activity.NOTHING), activity)
     return HostActivity(
         activity,
         threads,
         _together(threads, process),
         _innermost(trace, on_launching & operators, np.arange(len(events))),
+        waits[np.argsort(events.end[waits], kind="stable")],
         _holdups(trace, activity, process),
         process,
     )

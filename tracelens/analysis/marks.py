@@ -115,7 +115,7 @@ def _grouped(trace: Trace, rows: Int64s, key: Callable[[str], str]) -> dict[str,
 
 
 def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
-    """Marks at the starts of rows that lie in no other of them, none for a broken duration; None without rows.
+    """Marks at the starts of rows that lie in no other of them, on the thread with most; None without rows.
 
     The last of an annotation's repetitions goes on to the end of the recording: the annotation may mark no more
     than the step's beginning.
@@ -123,9 +123,15 @@ def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
     if not len(rows):
         return None
     sound = rows[believable(trace)[rows]]
-    notes = (f"{len(rows) - len(sound)} x {name} left out: its duration is broken",) if len(sound) < len(rows) else ()
-    start, end = trace.events.start[sound], trace.events.end[sound]
-    outer = np.append(True, end[1:] > np.maximum.accumulate(end)[:-1])[: len(sound)]
+    lane = trace.events.lane[sound]
+    mine = sound[lane == np.bincount(lane, minlength=1).argmax()]
+    notes = ()
+    if len(sound) < len(rows):
+        notes += (f"{len(rows) - len(sound)} x {name} left out: its duration is broken",)
+    if len(mine) < len(sound):
+        notes += (f"{len(sound) - len(mine)} x {name} left out: on other threads",)
+    start, end = trace.events.start[mine], trace.events.end[mine]
+    outer = np.append(True, end[1:] > np.maximum.accumulate(end)[:-1])[: len(mine)]
     repeats = kind == "annotation" and np.count_nonzero(outer) > 1
     return Marks(kind, name, start[outer], recorded_end(trace) + 1 if repeats else int(end.max(initial=0)), notes)
 

@@ -28,9 +28,9 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """One device's whole time from its first to its last event, cut into pieces of one part each.
+    """One device's time from the first to the last event of host or device, cut into pieces of one part each.
 
-    Pieces are ascending, disjoint and without holes."""
+    Pieces are ascending, disjoint and without holes; a device that ran nothing has none."""
 
     device: int
     start: Int64s

@@ -77,12 +77,11 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
     """Gaps, cut wherever any rule may change its answer."""
     events = trace.events
     overhead = np.flatnonzero(events.category == Category.OVERHEAD)
-    waits = np.flatnonzero(activity.rows == Activity.WAIT)
     edges = np.concatenate(
         (
             *(causes.start, causes.end, causes.called, causes.returned, _arrived(causes)),
             *(activity.threads.edges(), activity.operators.edges(), activity.holdups.edges()),
-            *(events.start[overhead], events.end[overhead], events.end[waits]),
+            *(events.start[overhead], events.end[overhead], events.end[activity.waits]),
         )
     )
     edges.sort()
@@ -151,9 +150,7 @@ def _mark_profiler(trace: Trace, pieces: _Pieces) -> _Pieces:
 
 def _mark_refill(trace: Trace, pieces: _Pieces, busy: _Pieces, activity: HostActivity) -> _Pieces:
     """Relabel the dispatch that waits left to do, at most as long as each overlapped a busy device."""
-    waits = np.flatnonzero(activity.rows == Activity.WAIT)
-    waits = waits[np.argsort(trace.events.end[waits], kind="stable")]
-    begun, ended = trace.events.start[waits], trace.events.end[waits]
+    begun, ended = trace.events.start[activity.waits], trace.events.end[activity.waits]
     idle = union(pieces.start, pieces.end)
     in_gap = covered(idle, ended, ended + 1) > 0
     credit = covered(union(busy.start, busy.end), begun, ended)
