@@ -78,7 +78,9 @@ SHORTEST_REDUCTION: Final = 1.5 * US
 RAMP: Final = 0.6 * US
 """Start and drain of a kernel beside its streaming time. [H200]"""
 TRANSCENDENTAL: Final = 0.6e-3
-"""ns per element for each exp, tanh, sin ... in generated code: arithmetic, not traffic. [H200]"""
+"""ns per element for each exp, tanh, rsqrt ... in generated code: arithmetic, not traffic. [H200]"""
+SOFTWARE_FUNCTION: Final = 1.2e-3
+"""The same for functions without an instruction of their own: sin, cos, erf. [H200, 2 steps]"""
 ROW_REDUCTION: Final = 0.7e-3
 """ns per element for each normalisation or reduction of rows inside a generated kernel. [H200]"""
 GATHER_REUSE: Final = 1.9
@@ -121,6 +123,12 @@ TREE_FLOOR: Final = 110.0 * US
 TREE_TRAINING: Final = 800.0 * US
 TREE_PARAMETER: Final = 42.0 * US
 """Host time of a training step under reduce-overhead: fixed, and per parameter tensor. [H200, 4 steps]"""
+
+# -- set-up ----------------------------------------------------------------------------------------------------
+COMPILE_SETUP: Final = 1.0
+"""Seconds to compile a step with a cold cache, times the root of its kernels. [H200, 22 steps: within 2x]"""
+CAPTURE_SETUP: Final = 0.1
+"""Seconds to warm up and capture a step. [H200: 0.01-0.3]"""
 
 # -- blocked regions -------------------------------------------------------------------------------------------
 REGION_LAUNCHES: Final = 25.0

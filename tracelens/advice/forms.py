@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from tracelens.advice.host_time import host_scale
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
+from tracelens.model.units import NS_PER_MS
 
 BREAK_GRAPHS: Final = frozenset({"sync", "changing_shapes"})
 """Blockers that also cost a compiled step: graph breaks, recompilations."""
@@ -46,12 +48,23 @@ def predict_forms(facts: Facts, findings: tuple[Finding, ...]) -> dict[str, Form
         compile, fused = in_pieces(eager, host, C.BROKEN_COMPILE), in_pieces(eager, host, C.BROKEN_REPLAY)
     unlike = unlike_calibration(region)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
+    compiling = C.COMPILE_SETUP * sqrt(len(region))
     return {
         "eager": eager.widened(unlike).form(),
-        "compile": compile.widened(unlike).form(blockers=tuple(b for b in blockers if b.id in BREAK_GRAPHS)),
-        "replay": replay if blocked.capturable else cannot(blockers),
-        "both": fused.widened(unlike).form(both.variant, blockers),
+        "compile": _pays(compile.widened(unlike).form(blockers=_breaks(blockers)), eager, compiling),
+        "replay": _pays(replay, eager, C.CAPTURE_SETUP) if blocked.capturable else cannot(blockers),
+        "both": _pays(fused.widened(unlike).form(both.variant, blockers), eager, compiling + C.CAPTURE_SETUP),
     }
+
+
+def _pays(form: Form, eager: Estimate, setup_s: float) -> Form:
+    """The form with its set-up, and after how many steps it has paid; None when it never does."""
+    gain = eager.mid / NS_PER_MS - (form.step_ms or 0.0)
+    return replace(form, setup_s=setup_s, break_even_steps=1e3 * setup_s / gain if gain > 0 else None)
+
+
+def _breaks(blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
+    return tuple(blocker for blocker in blockers if blocker.id in BREAK_GRAPHS)
 
 
 def unlike_calibration(region: Region) -> float:

@@ -10,7 +10,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
-from tracelens.model.events import Bools, Floats, Int64s
+from tracelens.model.events import ABSENT, Bools, Floats, Int64s
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ def compile_device(facts: Facts) -> Compiled:
 
     Streams that user code forks become one; those inside a library call stay."""
     region, operators = facts.region, facts.operators
-    library = operators.role == Role.LIBRARY
+    unfused = _loses_bias(operators)
+    library = (operators.role == Role.LIBRARY) & ~(unfused & operators.bias_kernel)
     overlap = 1.0 if region.fork.any() else facts.span(C.NODE_SPACING, C.NODE_SPACING).overlap
-    fused = np.flatnonzero(~library & (operators.role != Role.VANISHES))
+    fused = np.flatnonzero((operators.role != Role.LIBRARY) & (operators.role != Role.VANISHES))
     groups = _Groups(region, operators, fused)
     calls = operators.name[library & ~region.memset]
-    other = _loses_bias(operators) & (facts.share < 1)
-    duration = np.where(other, C.UNFUSED_BIAS, 1.0) * region.duration * overlap
+    duration = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * region.duration * overlap
     return Compiled(
         library=float(duration[library].sum()),
         generated=float(groups.times(facts.bandwidth.rate).sum()),
@@ -76,16 +76,10 @@ def compile_device(facts: Facts) -> Compiled:
 
 
 def _loses_bias(operators: Operators) -> Bools:
-    """Single-precision work of an addmm that a generated kernel follows: the compiler splits it into mm and bias."""
-    generated = np.append(operators.role[1:], Role.LIBRARY)
-    same = (
-        np.append(operators.name[1:] == operators.name[:-1], False)
-        if len(operators.name)
-        else np.empty(0, dtype=np.bool_)
-    )
-    heads = ~same & ~np.isin(generated, (Role.LIBRARY, Role.VANISHES))
-    followed = np.isin(operators.name, operators.name[heads & (operators.name >= 0)])
-    return followed & operators.single_precision & operators.biased
+    """Single-precision work of an addmm that generated pointwise work follows: the compiler moves its bias there."""
+    biased = operators.single_precision & operators.biased & (operators.name != ABSENT)
+    pointwise = np.append(operators.role[1:], Role.LIBRARY) == Role.POINTWISE
+    return biased & np.isin(operators.name, operators.name[biased & pointwise])
 
 
 class _Groups:
@@ -140,7 +134,7 @@ class _Groups:
         return self.largest * passes / reuse
 
     def _arithmetic(self) -> Floats:
-        cost = C.TRANSCENDENTAL * self.operators.transcendental[self.work] + C.ROW_REDUCTION * (self.role == Role.ROW)
+        cost = self.operators.arithmetic[self.work] + C.ROW_REDUCTION * (self.role == Role.ROW)
         return self._sum(cost * self.operators.elements[self.work])
 
     def _optimizer(self) -> Floats:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from tracelens.advice import constants as C
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, kinds
 from tracelens.model import arguments as A
@@ -59,11 +60,17 @@ BIASED: Final = re.compile(r"^addmm|^baddbmm")
 RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
 POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
 """Operators of which every tensor argument at a step's head is an input."""
-NEVER: Final = re.compile(r"(?!)")
+FOREACH: Final = re.compile(r"^_foreach_")
+FOREIGN: Final = re.compile(r"^custom |^$")
+CONVOLUTION: Final = re.compile(r"conv")
+SEQUENCE: Final = re.compile(r"^arange$")
+LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
 CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
-TRANSCENDENTAL: Final = re.compile(
-    r"exp|log|tanh|sigmoid|sin|cos|erf|gelu|silu|pow|softplus|mish|elu$|atan|digamma|softmax"
-)
+TRANSCENDENTAL: Final = re.compile(r"exp|log|tanh|sigmoid|silu|pow|softplus|mish|elu$|atan|digamma|softmax")
+SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
+"""Functions without an instruction of their own."""
+BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
+"""Kernels that only apply the bias and scale of a matrix product."""
 BYTES: Final = {"double": 8, "long int": 8, "long": 8, "c10::complex<float>": 8, "float": 4, "int": 4}
 HALF: Final = re.compile(r"half|bfloat|short", re.IGNORECASE)
 
@@ -87,25 +94,41 @@ class Operators:
     """Tensors in the longest list argument."""
     row: Floats
     """Elements of the last dimension of the largest tensor."""
-    transcendental: Bools
+    arithmetic: Floats
+    """ns per element that generated code spends on the operator's function."""
     single_precision: Bools
     """A matrix product in float32."""
     biased: Bools
     """A matrix product that adds a bias."""
+    bias_kernel: Bools
+    """Of a matrix product's kernels, one that only applies bias and scale."""
     recurrent: Bools
     """A recurrent layer."""
     standalone: Bools
     """An index sequence: materialised where a library reads it, so never counted as fused."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Names:
+    """Texts of n rows, each distinct one asked once."""
+
+    texts: list[str]
+    index: Int64s
+
+    def match(self, pattern: re.Pattern[str]) -> Bools:
+        """Mask of the rows whose text the pattern is found in."""
+        return np.array([pattern.search(text) is not None for text in self.texts], dtype=np.bool_)[self.index]
+
+
 def describe(region: Region) -> Operators:
     """What launched each piece of work, and what the compiler makes of it."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     sizes = _columns(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
-    names = _operator_names(trace, operator)
-    dims = _columns(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
+    names, kernels = _operator_names(trace, operator), _kernel_names(region)
+    reduces = _columns(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
+    functions = [names.match(SOFTWARE), names.match(TRANSCENDENTAL)]
     return Operators(
-        role=_roles(region, names, dims),
+        role=_roles(region, names, kernels, reduces),
         name=operator,
         elements=sizes[:, 0],
         bytes=sizes[:, 1],
@@ -113,50 +136,48 @@ def describe(region: Region) -> Operators:
         matched=sizes[:, 3],
         listed=sizes[:, 4],
         row=sizes[:, 5],
-        transcendental=_matches(names, TRANSCENDENTAL),
-        single_precision=_matches(names, MATRIX_PRODUCT) & (sizes[:, 1] == 4 * sizes[:, 0]),
-        biased=_matches(names, BIASED),
-        recurrent=_matches(names, RECURRENT),
-        standalone=_matches(names, re.compile("^arange$")),
+        arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
+        single_precision=names.match(MATRIX_PRODUCT) & (sizes[:, 1] == 4 * sizes[:, 0]),
+        biased=names.match(BIASED),
+        bias_kernel=kernels.match(BIAS_KERNEL),
+        recurrent=names.match(RECURRENT),
+        standalone=names.match(SEQUENCE),
     )
 
 
-def _operator_names(trace: Trace, operator: Int64s) -> list[str]:
+def _operator_names(trace: Trace, operator: Int64s) -> _Names:
     """Bare aten names ("add" of "aten::add_"); "" for device work without an operator, others in full."""
-    ids = np.where(operator == ABSENT, ABSENT, trace.events.name[operator])
-    bare = {name: _bare(trace.names[int(name)]) if name != ABSENT else "" for name in np.unique(ids).tolist()}
-    return [bare[name] for name in ids.tolist()]
+    distinct, index = np.unique(np.where(operator == ABSENT, ABSENT, trace.events.name[operator]), return_inverse=True)
+    return _Names([_bare(trace.names[int(name)]) if name != ABSENT else "" for name in distinct], index)
+
+
+def _kernel_names(region: Region) -> _Names:
+    distinct, index = np.unique(region.trace.events.name[region.work], return_inverse=True)
+    return _Names([region.trace.names[int(name)] for name in distinct], index)
 
 
 def _bare(name: str) -> str:
     return name.removeprefix("aten::").rstrip("_") if name.startswith("aten::") else f"custom {name}"
 
 
-def _matches(names: list[str], pattern: re.Pattern[str]) -> Bools:
-    found = {name: pattern.search(name) is not None for name in set(names)}
-    return np.array([found[name] for name in names], dtype=np.bool_)
-
-
-def _roles(region: Region, names: list[str], dims: Floats) -> Int64s:
+def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int64s:
     """Role of each piece of work, by the operator first and the kernel's kind where there is none."""
     events = region.trace.events
     reduces = np.select([dims == 0, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
-    kernel = kinds(region.trace, region.work)
-    foreign = _matches(names, re.compile(r"^custom |^$"))
+    kind = kinds(region.trace, region.work)
     rules = (
-        (_matches(names, re.compile(r"^_foreach_")), Role.FOREACH),
-        (foreign | _matches(names, LIBRARY), Role.LIBRARY),
-        (np.isin(kernel, (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)), Role.LIBRARY),
+        (names.match(FOREACH), Role.FOREACH),
+        (names.match(FOREIGN) | names.match(LIBRARY), Role.LIBRARY),
+        (np.isin(kind, LIBRARY_KINDS), Role.LIBRARY),
         (events.category[region.work] == Category.COPY, Role.LIBRARY),
         (region.memset, Role.VANISHES),
-        (_matches(names, SCATTER), Role.SCATTER),
-        (_matches(names, COLUMN if region.training else NEVER), Role.COLUMN),
-        (_matches(names, REDUCTION), reduces),
-        (_matches(names, NORMALISATION), Role.ROW),
+        (names.match(SCATTER), Role.SCATTER),
+        (names.match(COLUMN) & region.training, Role.COLUMN),
+        (names.match(REDUCTION), reduces),
+        (names.match(NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
-    layout = _matches([region.trace.names[int(name)] for name in events.name[region.work]], CONVERTS_LAYOUT)
-    gone = (role == Role.LIBRARY) & layout & _matches(names, re.compile("conv")) & (not region.training)
+    gone = (role == Role.LIBRARY) & kernels.match(CONVERTS_LAYOUT) & names.match(CONVOLUTION) & (not region.training)
     return np.where(gone, Role.VANISHES, role)
 
 
@@ -164,10 +185,12 @@ def _columns(
     trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[Json, Json], tuple[float, ...]]
 ) -> Floats:
     """`read` of two JSON arguments of each operator, called once per distinct pair; [] stands for a missing one."""
-    pair = np.column_stack([_texts(trace, key, operator) for key in keys])
-    distinct, inverse = np.unique(pair, axis=0, return_inverse=True)
-    parsed = [read(*(_parse(trace, int(text)) for text in row)) for row in distinct]
-    return np.array(parsed, dtype=np.float64).reshape(len(distinct), -1)[inverse.ravel()]
+    first, second = (_texts(trace, key, operator) for key in keys)
+    width = len(trace.names) + 1
+    distinct, inverse = np.unique((first + 1) * width + second + 1, return_inverse=True)
+    pairs = zip(distinct // width - 1, distinct % width - 1, strict=True)
+    parsed = [read(*(_parse(trace, int(text)) for text in pair)) for pair in pairs]
+    return np.array(parsed, dtype=np.float64).reshape(len(distinct), -1)[inverse]
 
 
 def _parse(trace: Trace, text: int) -> Json:

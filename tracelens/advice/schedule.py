@@ -11,6 +11,9 @@ from tracelens.advice import constants as C
 from tracelens.advice.region import Region
 from tracelens.model.events import ABSENT, Floats
 
+REPETITIONS = 3
+"""Steps simulated; the last one shows the steady state."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -89,25 +92,28 @@ def eager_period(region: Region, overlap: float, host_scale: float, device_scale
     One queue in launch order: work starts a latency after its launch or when the work before it is done; a wait
     holds the host until the queue is empty. Work of several streams is shortened to what overlap leaves of it."""
     duration = (region.duration * device_scale + C.STREAM_SPACING) * overlap
-    bounds = np.concatenate(([0], region.waits, [len(region)]))
+    reach, work = _stretches(region, host_scale * region.issued + C.LAUNCH_LATENCY, duration)
+    waits = (host_scale * region.wait_at).tolist()
     now = done = finished = 0.0
-    for _ in range(3):
-        finished = done
-        shift = now
-        for part, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-            issued = shift + host_scale * region.issued[begin:end] + C.LAUNCH_LATENCY
-            done = _drain(issued, duration[begin:end], done)
-            if part < len(region.waits):
-                reached = shift + host_scale * float(region.wait_at[part])
-                shift += max(done - reached, 0.0) + C.SYNC_RETURN
+    for _ in range(REPETITIONS):
+        finished, shift = done, now
+        for at, (latest, whole) in enumerate(zip(reach, work, strict=True)):
+            done = max(shift + latest, done + whole)
+            if at < len(waits):
+                shift += max(done - shift - waits[at], 0.0) + C.SYNC_RETURN
         now = shift + host_scale * region.host
     return done - finished
 
 
-def _drain(issued: Floats, duration: Floats, done: float) -> float:
-    """When a queue that is free at `done` finishes work issued at given times: the latest of every start plus all
-    that follows it."""
-    if not len(issued):
-        return done
-    remaining = np.cumsum(duration[::-1])[::-1]
-    return float(max((issued + remaining).max(), done + remaining[0]))
+def _stretches(region: Region, issued: Floats, duration: Floats) -> tuple[list[float], list[float]]:
+    """Per stretch of work between waits: when it is done if only its own launches hold it up, and its total.
+
+    A queue is done at the latest of every start plus all that follows it."""
+    bounds = np.concatenate(([0], region.waits, [len(region)]))
+    behind = np.append(0.0, np.cumsum(duration))
+    total = np.diff(behind[bounds])
+    ends = np.repeat(behind[bounds[1:]], np.diff(bounds))
+    latest = np.full(len(total), -np.inf)
+    busy = np.diff(bounds) > 0
+    latest[busy] = np.maximum.reduceat(issued + ends - behind[:-1], bounds[:-1][busy])
+    return latest.tolist(), total.tolist()
