@@ -111,13 +111,15 @@ class Analysis:
     kernels: pd.DataFrame
     """name, kind, origin, count, total_ns, median_ns, share, example, row: device work launched in the window."""
     operators: pd.DataFrame
-    """name, count, host_ns (self), device_ns, launches, where, example, row."""
+    """name, count, host_ns (self), device_ns, launches, where, example, row: operators begun in the counted steps."""
     gaps: pd.DataFrame
-    """handle, start_ns, ns, class, part, before, after, operator, where, row (of the event that ends it)."""
+    """handle, start_ns, ns, class, part, before, after, operator, where, row (of the event that ends it):
+    gaps that share time with the window, whole."""
     syncs: pd.DataFrame
-    """handle, call, ns, busy_overlap_ns, saving_low_ns, saving_high_ns, operator, where, row."""
+    """handle, call, ns, busy_overlap_ns, saving_low_ns, saving_high_ns, operator, where, row: waits made in
+    the counted steps; the lower savings add up to the attribution's sync class."""
     launches: pd.DataFrame
-    """handle, call, ns, latency_ns, kernels, operator, where, row."""
+    """handle, call, ns, latency_ns, kernels, operator, where, row: calls made in the counted steps."""
 
     @property
     def window(self) -> Window:
