@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from tracelens.loading.framing import frame_events
 
 TEXT = st.text(alphabet=st.sampled_from('ab"\\{}[],: \né\0'), max_size=12)
-VALUES = st.recursive(TEXT | st.integers() | st.none(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
+VALUES = st.recursive(
+    TEXT | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+)
 EVENTS = st.lists(st.dictionaries(TEXT, VALUES, max_size=4), max_size=6)
 LAYOUTS = st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"ensure_ascii": False}])
 

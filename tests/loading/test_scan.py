@@ -19,9 +19,16 @@ from tracelens.loading.inflate import GZIP_MAGIC
 from tracelens.loading.stepwise import StepwiseDecoder
 from tracelens.model.events import Trace
 
-NAMES = st.sampled_from(["aten::mm", "kérnel<{lambda()#1}>", 'say "hi"', "a\\b", "", "[memory]", "process_name"]) | st.text(max_size=30)
+NAMES = st.sampled_from(
+    ["aten::mm", "kérnel<{lambda()#1}>", 'say "hi"', "a\\b", "", "[memory]", "process_name"]
+) | st.text(max_size=30)
 IDS = st.integers(-5, 2**31 - 1) | st.sampled_from([0, -1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, 10**25])
-TIMES = st.integers(0, 2 * 10**15) | st.decimals(0, 10**13, places=3).map(float) | st.floats(0, 1e9) | st.sampled_from(["12.5", -3, None])
+TIMES = (
+    st.integers(0, 2 * 10**15)
+    | st.decimals(0, 10**13, places=3).map(float)
+    | st.floats(0, 1e9)
+    | st.sampled_from(["12.5", -3, None])
+)
 ARGUMENT_VALUES = (
     IDS
     | st.floats(allow_nan=False, allow_infinity=False)
@@ -90,7 +97,16 @@ def test_the_head_of_real_traces_is_decoded_alike(path: Path, tmp_path: Path, mo
 
 def test_events_across_slabs_are_decoded_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [
-        {"ph": "X", "cat": "cpu_op", "name": f"op{n % 7000}", "pid": 1, "tid": n % 3, "ts": n, "dur": 5, "args": {"External id": n}}
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": f"op{n % 7000}",
+            "pid": 1,
+            "tid": n % 3,
+            "ts": n,
+            "dur": 5,
+            "args": {"External id": n},
+        }
         for n in range(40_000)
     ]
     path = tmp_path / "trace.json"

@@ -39,7 +39,10 @@ def test_short_spans_hash_alike_exactly_if_they_are_alike(spans: list[bytes]) ->
 def test_a_table_numbers_hashes_in_order_of_appearance(rounds: list[list[int]]) -> None:
     table, numbers = HashTable(), dict[int, int]()
     for values in rounds:
-        ids = table.ids(np.array(values, dtype=np.uint64), lambda index, values=values: numbers.setdefault(values[index], len(numbers)))
+        ids = table.ids(
+            np.array(values, dtype=np.uint64),
+            lambda index, values=values: numbers.setdefault(values[index], len(numbers)),
+        )
         assert ids.tolist() == [numbers[value] for value in values]
     assert list(numbers) == list(dict.fromkeys(value for values in rounds for value in values))
 

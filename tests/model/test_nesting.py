@@ -19,6 +19,14 @@ def test_the_innermost_is_the_one_begun_last_that_is_still_open(events: list[tup
     assert parent.tolist() == [expected(events, i) for i in range(len(events))]
 
 
+@given(EVENTS)
+def test_absurd_times_overflow_nothing(events: list[tuple[int, int, int]]) -> None:
+    table = np.array(events, dtype=np.int64).reshape(-1, 3)
+    far = 2**57
+    parent = enclosing(table[:, 0].astype(np.int32) + 40, table[:, 1] * far, (table[:, 1] + table[:, 2]) * far)
+    assert parent.tolist() == [expected(events, i) for i in range(len(events))]
+
+
 def expected(events: list[tuple[int, int, int]], index: int) -> int:
     def opening(i: int) -> tuple[int, int, int]:
         return events[i][1], -events[i][2], i

@@ -19,6 +19,12 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
+class _Inflater(Protocol):
+    def copy(self) -> _Inflater: ...
+
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
+
+
 class DamagedStreamError(Exception):
     """The bytes end or break before their end; what came before is sound."""
 
@@ -37,9 +43,11 @@ def gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
         data = block
         while data:
             begun = True
+            before = member.copy()
             try:
                 text = member.decompress(data, BLOCK)
             except zlib.error as error:
+                yield from _sound_part(before, data)
                 raise DamagedStreamError(f"gzip data damaged ({error})") from None
             if text:
                 yield text
@@ -50,6 +58,22 @@ def gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
     if begun:
         yield from filter(None, [member.flush()])
         raise DamagedStreamError("gzip data cut short")
+
+
+def _sound_part(member: _Inflater, data: bytes) -> Iterator[bytes]:
+    """What can be had of a block before the byte at which it breaks: an error keeps back all of a call's output."""
+    for size in (4096, 64, 1):
+        at = 0
+        while at < len(data):
+            before = member.copy()
+            try:
+                text = member.decompress(data[at : at + size])
+            except zlib.error:
+                member, data = before, data[at : at + size]
+                break
+            at += size
+            if text:
+                yield text
 
 
 def unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -1,76 +1,144 @@
-"""Links op -> launch -> device work by correlation, External id and nesting."""
+"""Links op -> launch -> device work by correlation, External id and nesting; what the trace does not say stays ABSENT."""
 
 from __future__ import annotations
 
+from typing import Final, TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
-from tracelens.model.events import ABSENT, SUBMITS, Category, Events, Int32s, Int64s, Links
-from tracelens.model.nesting import enclosing
+from tracelens.model.events import ABSENT, SUBMITS, Category, Events, Int32s, Int64s, Lanes, Links
+from tracelens.model.nesting import enclosing, nearest
 
-HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
+HOST: Final = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
+COMPLETE: Final = ord("X")
+Rows: TypeAlias = npt.NDArray[np.integer]
 
 
-def link(events: Events) -> Links:
+def link(events: Events, lanes: Lanes) -> Links:
     """Links of all events; every array has one entry per event."""
+    process = _processes(events, lanes)
     parent = _parents(events)
-    launch = _launches(events)
-    operator = _operators(events, parent, launch)
-    return Links(launch, operator, parent)
+    launch = _launches(events, process)
+    return Links(launch, _operators(events, process, parent, launch), parent)
+
+
+def _processes(events: Events, lanes: Lanes) -> Int64s:
+    """Number of the process of each event."""
+    numbers = {pid: number for number, pid in enumerate(dict.fromkeys(lanes.pid))}
+    return np.array([numbers[pid] for pid in lanes.pid] or [0], dtype=np.int64)[events.lane]
 
 
 def _parents(events: Events) -> Int32s:
-    rows = np.flatnonzero(np.isin(events.category, HOST) & (events.phase == ord("X")))
+    rows = np.flatnonzero(np.isin(events.category, HOST) & (events.phase == COMPLETE))
     inner = enclosing(events.lane[rows], events.start[rows], events.end[rows])
     parent = np.full(len(events), ABSENT, dtype=np.int32)
     parent[rows] = np.where(inner == ABSENT, ABSENT, rows[inner])
     return parent
 
 
-def _launches(events: Events) -> Int32s:
-    """The call with the same correlation id; where ids repeat, the last one begun before the device event."""
+def _launches(events: Events, process: Int64s) -> Int32s:
+    """The call with the same correlation; of several the last begun before the device event.
+
+    Where processes use the same correlation, those that they do not share tell whose a device is.
+    """
+    calls = _submitting(events)
+    work = np.flatnonzero(events.device_work() & (events.correlation > 0))
+    key = events.correlation
+    found = _latest(events, calls, work, key)
+    several = _of_several(key[calls], process[calls])
+    shared = np.isin(key[work], several)
+    if shared.any():
+        owner = _owners(events.device[work], process[found], (found != ABSENT) & ~shared)
+        known = np.flatnonzero(shared & (owner != ABSENT))
+        own = _latest(events, calls, work[known], key, process, owner[known])
+        found[known] = np.where(own != ABSENT, own, found[known])
+    launch = np.full(len(events), ABSENT, dtype=np.int32)
+    launch[work] = found
+    return launch
+
+
+def _submitting(events: Events) -> Rows:
+    """Calls with a correlation; where one of a correlation submits work, only those that do."""
     calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.correlation > 0))
     submits = np.isin(events.role[calls], SUBMITS)
-    calls = calls[np.lexsort((events.start[calls], submits, events.correlation[calls]))]
-    result = np.full(len(events), ABSENT, dtype=np.int32)
-    rows = np.flatnonzero(events.device_work() & (events.correlation > 0))
-    if not len(calls) or not len(rows):
-        return result
-    last = np.searchsorted(events.correlation[calls], events.correlation[rows], side="right") - 1
-    found = (last >= 0) & (events.correlation[calls[last]] == events.correlation[rows])
-    result[rows[found]] = calls[last[found]]
+    ids = events.correlation[calls]
+    return calls[submits | ~np.isin(ids, ids[submits])]
+
+
+def _of_several(keys: Int64s, process: Int64s) -> Int64s:
+    """Keys that more than one process uses."""
+    pairs = (
+        np.unique(np.column_stack((keys, process)), axis=0) if len(np.unique(process)) > 1 else np.empty((0, 2), int)
+    )
+    distinct, count = np.unique(pairs[:, 0], return_counts=True)
+    return distinct[count > 1]
+
+
+def _owners(device: Int32s, process: Int64s, sure: npt.NDArray[np.bool_]) -> Int64s:
+    """Process that most of the surely linked work of each event's device comes from, ABSENT where there is none."""
+    owner = np.full(len(device), ABSENT, dtype=np.int64)
+    for one in np.unique(device[sure]):
+        votes = np.bincount(process[sure & (device == one)])
+        owner[device == one] = int(votes.argmax())
+    return owner
+
+
+def _latest(
+    events: Events,
+    candidates: Rows,
+    rows: Rows,
+    key: Int64s,
+    process: Int64s | None = None,
+    of_process: Int64s | None = None,
+) -> Int64s:
+    """For each row the candidate of its key that began last before it, the first one if none did, else ABSENT.
+
+    With a process per event, only candidates of the process `of_process` of each row."""
+    keys = [np.concatenate((key[candidates], key[rows]))]
+    if process is not None and of_process is not None:
+        keys.append(np.concatenate((process[candidates], of_process)))
+    count = len(candidates)
+    start = np.concatenate((events.start[candidates], events.start[rows]))
+    asks = np.arange(len(start)) >= count
+    order = np.lexsort((asks, start, *keys))
+    same = np.ones(len(order), dtype=np.bool_)
+    for one in keys:
+        same[1:] &= one[order[1:]] == one[order[:-1]]
+    place = np.arange(len(order))
+    first = np.maximum.accumulate(np.where(same & (place > 0), 0, place))
+    before = np.maximum.accumulate(np.where(asks[order], -1, place))
+    after = np.minimum.accumulate(np.where(asks[order], len(order), place)[::-1])[::-1]
+    chosen = np.where(before >= first, before, after)
+    group = np.cumsum(~same)
+    valid = (chosen < len(order)) & (group[np.minimum(chosen, len(order) - 1)] == group) if len(order) else same
+    result = np.full(len(rows), ABSENT, dtype=np.int64)
+    wanted = np.flatnonzero(asks[order] & valid)
+    result[order[wanted] - count] = candidates[order[chosen[wanted]]]
     return result
 
 
-def _operators(events: Events, parent: Int32s, launch: Int32s) -> Int32s:
-    by_id = _by_external_id(events)
-    ancestor = _operator_above(events, parent)
-    operator = np.where(by_id != ABSENT, by_id, ancestor)
+def _operators(events: Events, process: Int64s, parent: Int32s, launch: Int32s) -> Int32s:
+    """The operator of the External id, else the nearest above the call; device work has that of its launch."""
+    calls = np.flatnonzero(events.category == Category.RUNTIME)
+    operator = np.full(len(events), ABSENT, dtype=np.int64)
+    operator[calls] = nearest(parent, parent[calls], events.category == Category.OPERATOR)
+    named = _by_external_id(events, process, launch)
+    operator[named != ABSENT] = named[named != ABSENT]
     linked = np.flatnonzero(launch != ABSENT)
     of_launch = operator[launch[linked]]
     operator[linked] = np.where(of_launch != ABSENT, of_launch, operator[linked])
     return operator.astype(np.int32)
 
 
-def _by_external_id(events: Events) -> Int64s:
-    operators = np.flatnonzero((events.category == Category.OPERATOR) & (events.external_id > 0))
-    operators = operators[np.argsort(events.external_id[operators], kind="stable")]
-    result = np.full(len(events), ABSENT, dtype=np.int64)
-    wanted = (events.category == Category.RUNTIME) | events.device_work()
-    rows = np.flatnonzero(wanted & (events.external_id > 0))
-    if not len(operators) or not len(rows):
-        return result
-    at = np.searchsorted(events.external_id[operators], events.external_id[rows], side="right") - 1
-    found = (at >= 0) & (events.external_id[operators[at]] == events.external_id[rows])
-    result[rows[found]] = operators[at[found]]
-    return result
-
-
-def _operator_above(events: Events, parent: Int32s) -> Int64s:
-    """Nearest enclosing operator of host calls."""
-    result = np.where(events.category == Category.RUNTIME, parent, ABSENT).astype(np.int64)
-    while True:
-        other = np.flatnonzero(result != ABSENT)
-        other = other[events.category[result[other]] != Category.OPERATOR]
-        if not len(other):
-            return result
-        result[other] = parent[result[other]]
+def _by_external_id(events: Events, process: Int64s, launch: Int32s) -> Int64s:
+    """Operator with the External id of a call or of device work, of the same process where that is known."""
+    ids = events.external_id
+    operators = np.flatnonzero((events.category == Category.OPERATOR) & (ids > 0))
+    named = np.full(len(events), ABSENT, dtype=np.int64)
+    calls = np.flatnonzero((events.category == Category.RUNTIME) & (ids > 0))
+    named[calls] = _latest(events, operators, calls, ids, process, process[calls])
+    work = np.flatnonzero(events.device_work() & (ids > 0))
+    work = work[~np.isin(ids[work], _of_several(ids[operators], process[operators]))]
+    named[work] = _latest(events, operators, work, ids)
+    return named

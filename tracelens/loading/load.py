@@ -20,7 +20,7 @@ from tracelens.loading.document import Document
 from tracelens.loading.hardware import devices_of, vendor_of
 from tracelens.loading.jsontext import as_object
 from tracelens.loading.links import link
-from tracelens.loading.reader import EventReader
+from tracelens.loading.reader import UNREADABLE, EventReader
 from tracelens.loading.scan import Scanner
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
@@ -66,12 +66,12 @@ def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str,
     names, lanes = tables.names.all, tables.lanes.lanes()
     args = columns.take_sparse()
     events, base = events_of(columns, names, lanes, tables.repairs)
-    if len(events) and np.all(events.phase == UNKNOWN_PHASE):
-        raise UnreadableError(f"{source.path}: JSON objects, but none has a ph; give a torch.profiler trace")
+    if np.all(events.phase == UNKNOWN_PHASE) and (len(events) or tables.repairs.made(UNREADABLE)):
+        raise UnreadableError(f"{source.path}: JSON, but no trace events: none has a ph; give a torch.profiler trace")
     vendor = vendor_of(events, names, tables.category_words, metadata, args)
     devices = devices_of(events, metadata)
     repairs = tables.repairs.entries()
-    return Trace(source, base, names, lanes, events, args, link(events), metadata, repairs, vendor, devices)
+    return Trace(source, base, names, lanes, events, args, link(events, lanes), metadata, repairs, vendor, devices)
 
 
 def event_args(trace: Trace, row: int) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Decoder(Protocol):
         ...
 
 
+UNREADABLE: Final = "unreadable event skipped"
 _EVENT_KEYS: Final = rb"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"
 _NEXT_EVENT: Final = re.compile(rb'\}\s*,?\s*(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:)')
 _ARRAY_END: Final = re.compile(rb'\}\s*,?\s*(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
@@ -107,7 +108,8 @@ class EventReader:
             return False
         rest = window.data.lstrip(b" \t\r\n,")
         if rest:
-            self._tables.repairs.add("event cut short", rest[:200], window.offset + len(window.data) - len(rest))
+            kind = "event cut short" if rest.startswith(b"{") else UNREADABLE
+            self._tables.repairs.add(kind, rest[:200], window.offset + len(window.data) - len(rest))
         window.drop(len(window.data))
         return True
 
@@ -127,7 +129,7 @@ class EventReader:
     def _mend(self, text: bytes, offset: int) -> None:
         found = decode_one(text, offset, self._tables.repairs)
         if found is None:
-            self._tables.repairs.add("unreadable event skipped", text[:200], offset)
+            self._tables.repairs.add(UNREADABLE, text[:200], offset)
             return
         batch = empty_batch(np.array([offset], dtype=np.int64), np.array([len(text)], dtype=np.int64))
         fill(batch, [0], [found], self._tables)

@@ -24,6 +24,10 @@ class RepairLog:
         else:
             self._entries[kind] = Repair(kind, count, _printable(example), offset)
 
+    def made(self, kind: str) -> bool:
+        """Whether this kind has been met."""
+        return kind in self._entries
+
     def entries(self) -> tuple[Repair, ...]:
         """All repairs so far."""
         return tuple(self._entries.values())

@@ -17,12 +17,21 @@ def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
     """
     order = np.lexsort((-end, start, lane))
     stride = int(end.max(initial=0)) + 1
+    if stride * (int(lane.max(initial=0)) + 1) > np.iinfo(np.int64).max:
+        start, end = _ranks(start, end)
+        stride = 2 * len(start)
     offset = lane[order].astype(np.int64) * stride
     parent = _last_open(offset + start[order], offset + end[order])
     result = np.full(len(start), ABSENT, dtype=np.int64)
     found = parent != ABSENT
     result[order[found]] = order[parent[found]]
     return result
+
+
+def _ranks(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
+    """Small times in the same order, for times so absurd that one after another the lanes would overflow."""
+    ranks = np.unique(np.concatenate((start, end)), return_inverse=True)[1].astype(np.int64)
+    return ranks[: len(start)], ranks[len(start) :]
 
 
 def _last_open(starts: Int64s, ends: Int64s) -> Int64s:

@@ -1,0 +1,188 @@
+"""Damage is mended and counted; nothing before it and nothing after it is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.loading.traces import columns_of, event, kineto, kinds, load_bytes, load_events, zipped
+from tests.reference import reference_traces
+from tracelens.loading import load_trace
+
+BEFORE, AFTER = event("before", ts=100), event("after", ts=300)
+NOT_JSON = "values that are not JSON (NaN, inf, N/A)"
+DAMAGED = {
+    "nan": (
+        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"a": nan}}',
+        NOT_JSON,
+    ),
+    "infinity": (
+        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"a": -Infinity}}',
+        NOT_JSON,
+    ),
+    "not available": (
+        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"device": N/A}}',
+        NOT_JSON,
+    ),
+    "nan in a list": (
+        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"grid": [nan, 1]}}',
+        NOT_JSON,
+    ),
+    "windows path": (
+        r'{"ph": "X", "cat": "cpu_op", "name": "C:\Users\nick\x", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
+        "stray backslashes",
+    ),
+    "control": (
+        '{"ph": "X", "cat": "cpu_op", "name": "a\x01\nb", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
+        "control characters in text",
+    ),
+    "surrogate": (
+        r'{"ph": "X", "cat": "cpu_op", "name": "a\ud800b", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
+        "lone surrogates",
+    ),
+    "quotes": (
+        '{"ph": "X", "cat": "cpu_op", "name": "say "hi", you", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
+        "unescaped quotes",
+    ),
+    "one quote": (
+        '{"ph": "X", "cat": "cpu_op", "name": "3.5" disk", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
+        "unescaped quotes",
+    ),
+    "json in name": (
+        '{"ph": "X", "cat": "cpu_op", "name": "{"a": "b", "c": {}}(1): f", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
+        "unescaped quotes",
+    ),
+    "quotes in args": (
+        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"k": "a"b"c", "device": 0}}',
+        "unescaped quotes",
+    ),
+}
+NAMES = {
+    "windows path": r"C:\Users\nick\x",
+    "control": "a\x01\nb",
+    "surrogate": "a\ufffdb",
+    "quotes": 'say "hi", you',
+    "one quote": '3.5" disk',
+    "json in name": '{"a": "b", "c": {}}(1): f',
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_event_is_mended_and_counted(damage: str, tmp_path: Path) -> None:
+    text, kind = DAMAGED[damage]
+    trace = load_events([BEFORE, text, AFTER], tmp_path)
+    columns = columns_of(trace)
+    assert kinds(trace) == {kind: 1}
+    assert columns["name"] == ["before", NAMES.get(damage, "x"), "after"]
+    assert columns["start"] == [0, 100_000, 200_000]
+    assert trace.repairs[0].offset == kineto([BEFORE, text, AFTER]).index(text.encode())
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_damage_everywhere_is_mended_everywhere(damage: str, tmp_path: Path) -> None:
+    text, kind = DAMAGED[damage]
+    trace = load_events([BEFORE, *[text] * 50, AFTER], tmp_path)
+    assert kinds(trace) == {kind: 50}
+    assert columns_of(trace)["name"] == ["before", *[NAMES.get(damage, "x")] * 50, "after"]
+
+
+def test_bytes_that_are_not_utf8_are_replaced(tmp_path: Path) -> None:
+    data = kineto([BEFORE, event("caf#"), AFTER]).replace(b"#", b"\xe9")
+    trace = load_bytes(data, tmp_path)
+    assert kinds(trace) == {"bytes that are not UTF-8": 1}
+    assert columns_of(trace)["name"] == ["before", "caf\ufffd", "after"]
+
+
+def test_a_byte_order_mark_and_a_spare_comma(tmp_path: Path) -> None:
+    data = b"\xef\xbb\xbf" + kineto([BEFORE, AFTER]).replace(b"}\n  ],", b"},\n  ],")
+    trace = load_bytes(data, tmp_path)
+    assert kinds(trace) == {"byte order mark": 1, "spare commas": 1}
+    assert columns_of(trace)["name"] == ["before", "after"]
+
+
+def test_an_event_beyond_mending_is_skipped_and_counted(tmp_path: Path) -> None:
+    trace = load_events([BEFORE, '{"ph": "X", "name": :::, "ts"}', AFTER], tmp_path)
+    assert kinds(trace) == {"unreadable event skipped": 1}
+    assert columns_of(trace)["name"] == ["before", "after"]
+
+
+@pytest.mark.parametrize(("name", "compress"), [("trace.json", True), ("trace.json.gz", False)])
+def test_a_wrong_extension_is_counted(name: str, compress: bool, tmp_path: Path) -> None:
+    data = kineto([BEFORE])
+    trace = load_bytes(zipped(data) if compress else data, tmp_path, name)
+    assert kinds(trace) == {"name does not match the content": 1}
+    assert trace.source.compression == ("gzip" if compress else "")
+    assert len(trace.events) == 1
+
+
+EVENTS = [
+    event(
+        f'op {n} "quoted" {{',
+        ts=n * 100,
+        args={"External id": n, "Input Dims": [[n, 2]], "Concrete Inputs": ["a]", "{"]},
+    )
+    for n in range(8)
+]
+QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+
+
+@QUIET
+@given(cut=st.integers(0, len(kineto(EVENTS)) - 2))
+def test_every_event_before_a_cut_is_kept(cut: int, tmp_path: Path) -> None:
+    data = kineto(EVENTS)
+    begin = data.index(b'"traceEvents": [') + len(b'"traceEvents": [')
+    if cut < begin:
+        return
+    whole = [n for n, one in enumerate(EVENTS) if data.index(json.dumps(one).encode()) + len(json.dumps(one)) <= cut]
+    trace = load_bytes(data[:cut], tmp_path)
+    full = columns_of(load_bytes(data, tmp_path, "full.json"))
+    assert len(trace.events) == len(whole)
+    assert kinds(trace)["file cut short"] == 1
+    if whole:
+        assert {name: values[: len(whole)] for name, values in full.items()} == columns_of(trace)
+
+
+@QUIET
+@given(share=st.floats(0.2, 0.999))
+def test_a_cut_gzip_file_keeps_what_can_be_inflated(share: float, tmp_path: Path) -> None:
+    many = [event(f"op {n}", ts=n) for n in range(3000)]
+    data = zipped(kineto(many))
+    trace = load_bytes(data[: int(len(data) * share)], tmp_path, "trace.json.gz")
+    assert 0 < len(trace.events) <= 3000
+    assert columns_of(trace)["name"] == [f"op {n}" for n in range(len(trace.events))]
+    assert kinds(trace)["file cut short"] == 1
+
+
+def test_a_broken_gzip_checksum_is_named(tmp_path: Path) -> None:
+    data = bytearray(zipped(kineto([BEFORE, AFTER])))
+    data[-6] ^= 0xFF
+    trace = load_bytes(bytes(data), tmp_path, "trace.json.gz")
+    assert len(trace.events) == 2
+    assert "incorrect data check" in trace.repairs[-1].example
+
+
+BROKEN = {
+    "bom.json": "byte order mark",
+    "nan_value.json": NOT_JSON,
+    "non_utf8_bytes.json": "bytes that are not UTF-8",
+    "plain_named.json.gz": "name does not match the content",
+    "trailing_comma.json": "spare commas",
+    "truncated.json": "file cut short",
+    "truncated.json.gz": "file cut short",
+    "unescaped_quote_in_name.json": "unescaped quotes",
+    "unquoted_NA.json": NOT_JSON,
+    "windows_backslash.json": "stray backslashes",
+}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in reference_traces("broken") if path.name in BROKEN], ids=lambda path: path.name
+)
+def test_real_damage_is_named(path: Path) -> None:
+    trace = load_trace(path)
+    assert kinds(trace)[BROKEN[path.name]] == 1
+    assert len(trace.events) == {"truncated.json": 961, "truncated.json.gz": 978}.get(path.name, 1520)

@@ -1,0 +1,146 @@
+"""Traces load whatever their layout, and keep all that is not an event."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loading.traces import HEADER, columns_of, event, kineto, kinds, load_bytes, zipped
+from tracelens.errors import UnreadableError
+
+EVENTS = [event(f"op{n}", ts=100 + n, args={"External id": n, "Input Dims": [[n]]}) for n in range(3)]
+BODY = {"traceEvents": EVENTS}
+LAYOUTS = {
+    "kineto": kineto(EVENTS),
+    "compact": json.dumps(HEADER | BODY, separators=(",", ":")).encode(),
+    "indented": json.dumps(HEADER | BODY, indent=4).encode(),
+    "tabs": json.dumps(HEADER | BODY, indent="\t").encode(),
+    "windows lines": json.dumps(HEADER | BODY, indent=1).replace("\n", "\r\n").encode(),
+    "sorted keys": json.dumps(HEADER | BODY, sort_keys=True).encode(),
+    "events first": json.dumps(BODY | HEADER).encode(),
+    "bare array": json.dumps(EVENTS).encode(),
+    "bare indented array": json.dumps(EVENTS, indent=2).encode(),
+    "space before colons": json.dumps(HEADER | BODY, separators=(" , ", " : ")).encode(),
+    "gzip": zipped(kineto(EVENTS)),
+    "two gzip members": zipped(kineto(EVENTS)[:300]) + zipped(kineto(EVENTS)[300:]),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same_events(layout: str, tmp_path: Path) -> None:
+    name = "trace.json.gz" if "gzip" in layout else "trace.json"
+    trace = load_bytes(LAYOUTS[layout], tmp_path, name)
+    columns = columns_of(trace)
+    assert columns["name"] == ["op0", "op1", "op2"]
+    assert columns["external_id"] == [0, 1, 2]
+    assert columns["shapes"] == [(0, "[[0]]"), (1, "[[1]]"), (2, "[[2]]")]
+    assert trace.repairs == ()
+
+
+def test_offsets_and_lengths_delimit_events(tmp_path: Path) -> None:
+    data = kineto(EVENTS)
+    trace = load_bytes(data, tmp_path)
+    places = zip(trace.events.offset.tolist(), trace.events.length.tolist(), strict=True)
+    assert [json.loads(data[start : start + length]) for start, length in places] == EVENTS
+
+
+def test_metadata_before_and_after_the_events_is_kept(tmp_path: Path) -> None:
+    document: dict[str, Any] = {
+        "schemaVersion": 1,
+        "distributedInfo": {"rank": 3},
+        "traceEvents": EVENTS,
+        "INFO": ["dropped 3 records", 'a ] } " of text'],
+        "tracelens": {"form": "eager"},
+        "traceName": "a.json",
+        "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+    }
+    trace = load_bytes(json.dumps(document).encode(), tmp_path)
+    assert trace.metadata == {key: value for key, value in document.items() if key != "traceEvents"}
+    assert trace.stamp == {"form": "eager"}
+
+
+def test_damaged_metadata_costs_no_events(tmp_path: Path) -> None:
+    data = kineto(EVENTS).replace(
+        b'"traceName": "t.json"', b'"INFO": ["say "hi""],\n  "share": nan,\n  "traceName": "t.json"'
+    )
+    trace = load_bytes(data, tmp_path)
+    assert len(trace.events) == 3
+    assert trace.metadata["traceName"] == "t.json"
+    assert trace.metadata["share"] is None
+    assert sum(kinds(trace).values()) == 2
+
+
+@pytest.mark.parametrize("data", [b"[]", b'{"traceEvents": []}', b'{"traceEvents":[ ] , "a": 1}', b" \n[ ]\n"])
+def test_an_empty_trace_is_a_trace(data: bytes, tmp_path: Path) -> None:
+    trace = load_bytes(data, tmp_path)
+    assert len(trace.events) == 0
+    assert trace.base_ns == 0
+    assert trace.devices == ()
+    assert trace.repairs == ()
+
+
+def test_a_second_array_of_events_is_read_too(tmp_path: Path) -> None:
+    data = (
+        b'{"traceEvents": ['
+        + json.dumps(EVENTS[0]).encode()
+        + b'], "traceEvents": ['
+        + json.dumps(EVENTS[1]).encode()
+        + b"]}"
+    )
+    assert columns_of(load_bytes(data, tmp_path))["name"] == ["op0", "op1"]
+
+
+def test_text_after_the_document_is_counted(tmp_path: Path) -> None:
+    trace = load_bytes(kineto(EVENTS) + b"Segmentation fault\n", tmp_path)
+    assert len(trace.events) == 3
+    assert kinds(trace) == {"text after the end skipped": 1}
+
+
+FOREIGN = {
+    "rocprofiler": (b'{"rocprofiler-sdk-tool": [{"metadata": {}}]}', "rocprofv3"),
+    "execution trace": (b'{"schema": "1.1.1", "pid": 3, "nodes": [{"id": 1}]}', "execution trace"),
+    "notebook": (b'{"cells": [], "metadata": {}, "nbformat": 4}', "Jupyter"),
+    "har": (b'{"log": {"version": "1.2", "entries": []}}', "HAR"),
+    "package": (b'{"name": "x", "version": "1.0.0", "dependencies": {}}', "package.json"),
+    "run manifest": (b'{"schema_version": 1, "environment": {}, "forms": {}}', "manifest"),
+    "report": (b'{"schema_version": 1, "attribution": {}, "recommendation": {}}', "report of this tool"),
+    "nsight": (b'{"Type": 80, "TraceProcessEvent": {}}\n{"Type": 81}\n', "Nsight"),
+    "speedscope": (b'{"shared": {}, "profiles": []}', "speedscope"),
+    "other json": (b'{"a": 1, "b": [2]}', "its keys: a, b"),
+    "array of numbers": (b"[1, 2, 3]", "none has a ph"),
+    "array of objects": (b'[{"a": 1}, {"a": 2}]', "none has a ph"),
+    "sqlite": (b"SQLite format 3\0" + bytes(100), "SQLite"),
+    "pickle": (b"\x80\x04\x95abc", "pickle"),
+    "zip": (b"PK\x03\x04abc", "zip"),
+    "tar": (b"name" + bytes(253) + b"ustar" + bytes(100), "tar"),
+    "html": (b"<!DOCTYPE html><html>", "HTML"),
+    "perfetto": (b"\x0a\xf3\x01\x08\x01" + bytes(60), "Perfetto"),
+    "text": (b"hello", "not JSON"),
+    "empty": (b"", "empty"),
+    "white space": (b" \n \n", "empty"),
+    "zeros": (bytes(50), "zero bytes"),
+    "utf-16": ("{}".encode("utf-16"), "UTF-16"),
+    "empty object": (b"{}", "without traceEvents"),
+    "open object": (b'{"schemaVersion": 1, "devicePr', "without traceEvents"),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_what_is_no_trace_is_refused_by_name(kind: str, tmp_path: Path) -> None:
+    data, name = FOREIGN[kind]
+    with pytest.raises(UnreadableError, match=name) as refusal:
+        load_bytes(data, tmp_path)
+    assert "\n" not in str(refusal.value)
+    assert "trace.json" in str(refusal.value)
+
+
+def test_a_chrome_trace_of_another_tool_loads(tmp_path: Path) -> None:
+    data = json.dumps(
+        [{"name": "a", "ph": "B", "ts": 1, "pid": "p"}, {"name": "a", "ph": "E", "ts": 5, "pid": "p"}]
+    ).encode()
+    trace = load_bytes(data, tmp_path)
+    assert trace.events.phase.tolist() == [ord("B"), ord("E")]
+    assert trace.vendor == "none"

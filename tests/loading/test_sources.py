@@ -1,0 +1,107 @@
+"""Where traces come from: files, directories, pipes; and what is refused."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.loading.traces import event, kineto, load_bytes, zipped
+from tracelens.errors import UnreadableError
+from tracelens.loading import load_trace
+from tracelens.loading.inflate import DamagedStreamError, gunzip
+from tracelens.loading.load import event_args
+
+DATA = kineto([event(args={"device": 0, "any": {"deep": [1]}})])
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.pt.trace.json.gz"])
+def test_a_directory_stands_for_its_single_trace(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(zipped(DATA) if name.endswith("gz") else DATA)
+    (tmp_path / "run.json").write_text("{}")
+    (tmp_path / "notes.txt").write_text("")
+    assert load_trace(tmp_path).source.path == str(tmp_path / name)
+
+
+def test_a_directory_of_several_traces_lists_them(tmp_path: Path) -> None:
+    for name in ("b.json", "a.json"):
+        (tmp_path / name).write_bytes(DATA)
+    with pytest.raises(UnreadableError, match=r"2 traces in this directory \(a\.json, b\.json\)"):
+        load_trace(tmp_path)
+
+
+def test_a_directory_without_a_trace_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"no \.json or \.json\.gz trace"):
+        load_trace(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["missing.json", "/dev/null", "nul\0byte.json"])
+def test_what_cannot_be_opened_is_one_line(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError) as refusal:
+        load_trace(tmp_path / path)
+    assert "\n" not in str(refusal.value)
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(zipped(DATA))))
+    trace = load_trace("-")
+    assert len(trace.events) == 1
+    assert trace.source.compression == "gzip"
+    with pytest.raises(UnreadableError, match="standard input cannot be read again"):
+        event_args(trace, 0)
+
+
+def test_a_named_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(DATA,))
+    writer.start()
+    assert len(load_trace(pipe).events) == 1
+    writer.join()
+
+
+def test_sizes_of_the_source(tmp_path: Path) -> None:
+    trace = load_bytes(zipped(DATA), tmp_path, "trace.json.gz")
+    assert trace.source.size == len(zipped(DATA))
+    assert trace.source.decoded_size == len(DATA)
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_all_arguments_of_one_event_are_read_again(name: str, tmp_path: Path) -> None:
+    many = [event(ts=n, args={"number": n, "text": "x" * (n % 50)}) for n in range(30_000)]
+    data = kineto(many)
+    trace = load_bytes(zipped(data) if name.endswith("gz") else data, tmp_path, name)
+    for row in (0, 17, 29_999):
+        assert event_args(trace, row) == many[row]["args"]
+
+
+def test_arguments_of_a_file_that_is_gone(tmp_path: Path) -> None:
+    trace = load_bytes(DATA, tmp_path)
+    Path(trace.source.path).write_bytes(b"other")
+    with pytest.raises(UnreadableError, match="the file changed"):
+        event_args(trace, 0)
+    Path(trace.source.path).unlink()
+    with pytest.raises(UnreadableError, match="still there"):
+        event_args(trace, 0)
+
+
+def test_a_gzip_bomb_is_inflated_piece_by_piece() -> None:
+    pieces = gunzip([zipped(bytes(50_000_000))])
+    assert max(map(len, pieces)) <= 1 << 20
+
+
+def test_a_broken_block_gives_what_comes_before_the_damage() -> None:
+    text = bytes(os.urandom(200_000))
+    data = bytearray(zipped(text))
+    data[150_000:150_100] = bytes(100)
+    got = bytearray()
+    with pytest.raises(DamagedStreamError):
+        for piece in gunzip([bytes(data)]):
+            got += piece
+    assert len(got) > 100_000
+    assert text[: len(got)].startswith(bytes(got[:140_000]))
