@@ -192,6 +192,13 @@ def test_two_occurrences_are_not_enough() -> None:
     assert find_steps(loops("train step", count=2).trace(), 0).window.kind == "whole"
 
 
+def test_annotations_before_the_only_work_mark_no_step() -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        builder.annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 10 * number, 5)
+    assert find_steps(builder.launch("gemm", 50).trace(), 0).window.kind == "whole"
+
+
 def test_zero_grad_comes_before_step() -> None:
     builder = loops("Optimizer.step#Adam.step")
     for number in range(4):
@@ -303,6 +310,7 @@ def test_all_is_the_first_to_the_last_device_event() -> None:
     steps = find_steps(trace, 0, span="all")
     assert (steps.window.kind, steps.window.name) == ("range", "all")
     assert tiles_us(steps) == [[2, 250]]
+    assert steps.notes == ()
     assert set(steps.owner[trace.events.device_work()].tolist()) == {0}
 
 

@@ -38,8 +38,8 @@ def find_steps(
     launched = np.sort(_launched(trace, rows)[trace.links.launch[rows] != ABSENT])
     marks = profiler_steps(trace)
     steps = _from_marks(trace, rows, marks)
-    steps = steps or _from_marks(trace, rows, repeating_annotation(trace, launched))
-    steps = steps or _from_marks(trace, rows, launch_period(trace, rows)) or _whole(trace, rows)
+    steps = steps or _repeated(trace, rows, repeating_annotation(trace, launched))
+    steps = steps or _repeated(trace, rows, launch_period(trace, rows)) or _whole(trace, rows)
     dropped = marks.notes if marks and steps.window.kind not in ("profiler_step", "single_step") else ()
     return dataclasses.replace(steps, notes=dropped + steps.notes)
 
@@ -67,6 +67,12 @@ def _from_marks(trace: Trace, rows: Int64s, marks: Marks | None) -> Steps | None
         tiles, host, notes = tiles[1:], host[1:], (*notes, warm_up)
     owner = _owners(trace, linked, host)
     return Steps(Window(marks.kind, marks.name, tiles), owner, host, notes)
+
+
+def _repeated(trace: Trace, rows: Int64s, marks: Marks | None) -> Steps | None:
+    """Steps between marks that nobody asked for: one alone is no repetition."""
+    steps = _from_marks(trace, rows, marks)
+    return None if steps is None or steps.window.kind == "single_step" else steps
 
 
 def _working(trace: Trace, linked: Int64s, marks: Marks) -> tuple[Marks, Int64s]:
@@ -131,7 +137,7 @@ def _named(trace: Trace, rows: Int64s, name: str) -> Steps:
 def _range(trace: Trace, rows: Int64s, span: tuple[int, int] | Literal["all"]) -> Steps:
     if span == "all":
         whole = _whole(trace, rows)
-        return dataclasses.replace(whole, window=Window("range", "all", whole.window.tiles))
+        return dataclasses.replace(whole, window=Window("range", "all", whole.window.tiles), notes=())
     if span[1] <= span[0]:
         raise UsageError(f"empty range {span[0]}..{span[1]} ns: its end must lie after its start")
     tiles = np.array([span], dtype=np.int64)

@@ -2,7 +2,7 @@
 
 Built once for the whole trace and clipped to windows afterwards, so that windows add up. Busy time goes to
 compute, then communication, then copies. A gap is read from the launch that ended it: what the launching thread
-did until the call, the call itself, and the way from the call to the device.
+did until the call, the call itself, and the way from the call to the device (of a graph launch, part of it).
 """
 
 from __future__ import annotations
