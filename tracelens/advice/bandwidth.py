@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from tracelens.advice import constants as C
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
 from tracelens.model.events import Floats
+
+FLOAT32 = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,18 @@ def streaming_bandwidth(region: Region, operators: Operators) -> Bandwidth:
 def traffic(operators: Operators) -> Floats:
     """Bytes that each operator reads and writes at least: its full-size inputs and one output of that size."""
     return operators.bytes * (np.maximum(operators.inputs, 1.0) + 1.0)
+
+
+def infer_sizes(region: Region, operators: Operators, bandwidth: Bandwidth) -> Operators:
+    """The operators with sizes where none are recorded: tensors that take as long to stream as the kernel ran.
+
+    One tensor of float32 is read and one written; a reduction only reads. Work of libraries keeps no size."""
+    unsized = ~operators.sized & ~np.isin(operators.role, (Role.LIBRARY, Role.VANISHES, Role.FOREACH))
+    streamed = np.maximum(region.duration - C.RAMP, 0.0) * bandwidth.rate
+    reduces = np.isin(operators.role, (Role.ROW, Role.FULL, Role.COLUMN))
+    size = np.where(unsized, streamed / np.where(reduces, 1.0, 2.0), operators.bytes)
+    elements = np.where(unsized, np.maximum(size / FLOAT32, 1.0), operators.elements)
+    return replace(operators, bytes=size, elements=elements, inputs=np.where(unsized, 1.0, operators.inputs))
 
 
 def _shown(region: Region, operators: Operators) -> Floats:

@@ -74,10 +74,11 @@ def _per_step(analysis: Analysis, rows: Int64s) -> Int64s:
 def _finding(
     counts: Int64s, id: str, message: str, advice: str, where: object = None, evidence: tuple[str, ...] = ()
 ) -> Finding:
-    """A blocker counted per step; proven when every counted step has it. Messages hold {count} and {steps}."""
+    """A blocker counted per step; proven when every counted step has it. Messages hold {count}, a plural {s} and {steps}."""
     per_step = float(counts.mean())
     place = where if isinstance(where, str) else None
-    text = message.format(count=f"{per_step:.3g}", steps="" if counts.min() else " (not in every step)")
+    stray = "" if counts.min() else " (not in every step)"
+    text = message.format(count=f"{per_step:.3g}", s="" if per_step == 1 else "s", steps=stray)
     return Finding(Blocker(id, text, place, per_step, advice, evidence), bool(counts.min() > 0))
 
 
@@ -91,7 +92,9 @@ def _syncs(analysis: Analysis, region: Region) -> Finding | None:
     of = syncs[(syncs["operator"].fillna("") == operator) & (syncs["call"] == call)]
     place = next((place for place in _texts(of["where"]) if place), operator or None)
     repair = next((advice for pattern, advice in REPAIRS if operator and pattern.search(operator)), UNNAMED_REPAIR)
-    message = f"{{count}} waits for the device a step{{steps}}, mostly {call}" + (f" in {operator}" if operator else "")
+    message = f"{{count}} wait{{s}} for the device a step{{steps}}, mostly {call}" + (
+        f" in {operator}" if operator else ""
+    )
     found = _finding(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
     return replace(found, proven=found.proven and _recurs(region))
 
@@ -118,7 +121,7 @@ def _pageable(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Pin the host memory (pin_memory=True) and copy with non_blocking=True, outside the captured region."
-    return _finding(counts, "pageable_copy", "{count} copies of pageable memory a step{steps}", advice)
+    return _finding(counts, "pageable_copy", "Pageable memory copied {count} time{s} a step{steps}", advice)
 
 
 def _host_inputs(analysis: Analysis) -> Finding | None:
@@ -126,7 +129,7 @@ def _host_inputs(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Give the step static device tensors and copy each batch into them before the replay."
-    return _finding(counts, "host_input", "{count} inputs a step come from the host{steps}", advice)
+    return _finding(counts, "host_input", "{count} input{s} a step from the host{steps}", advice)
 
 
 def _changes(region: Region) -> Finding | None:
@@ -157,7 +160,7 @@ def _host_optimizer(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Give the optimizer capturable=True (or fused=True with it), so that its step counters live on the device."
-    return _finding(counts, "host_optimizer", "{count} optimizer values a step are read on the host{steps}", advice)
+    return _finding(counts, "host_optimizer", "{count} optimizer value{s} a step read on the host{steps}", advice)
 
 
 def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
@@ -173,7 +176,7 @@ def _allocations(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
-    return _finding(counts, "allocation", "{count} device allocations or frees a step{steps}", advice)
+    return _finding(counts, "allocation", "Device memory allocated or freed {count} time{s} a step{steps}", advice)
 
 
 def _loader(analysis: Analysis) -> Finding | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracelens.advice.bandwidth import Bandwidth, streaming_bandwidth
+from tracelens.advice.bandwidth import Bandwidth, infer_sizes, streaming_bandwidth
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.operators import Operators, describe
 from tracelens.advice.power import sustained
@@ -33,7 +33,8 @@ class Facts:
 
 def find_facts(region: Region) -> Facts:
     """What follows from a region."""
-    operators = describe(region)
-    bandwidth = streaming_bandwidth(region, operators)
+    described = describe(region)
+    bandwidth = streaming_bandwidth(region, described)
+    operators = infer_sizes(region, described, bandwidth)
     share = share_of_device(region, operators, bandwidth.rate)
     return Facts(region, operators, bandwidth, share, sustained(region, operators, share))

@@ -71,7 +71,7 @@ def compile_device(facts: Facts) -> Compiled:
         replaced_ns=float(region.duration[fused].sum()),
         single_precision=float(duration[library & operators.single_precision].sum()),
         untraceable=bool(operators.recurrent.any()),
-        certain=facts.bandwidth.known and bool((operators.bytes[fused] > 0).mean() > 0.5) if len(fused) else True,
+        certain=facts.bandwidth.known and bool(operators.sized[fused].mean() > 0.5) if len(fused) else True,
     )
 
 
@@ -116,9 +116,7 @@ class _Groups:
         reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
         shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
         least = np.maximum(C.RAMP + self._traffic() / bandwidth, self._arithmetic())
-        unknown = self.eager / np.maximum(self._operators(), 1)
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
-        streaming = np.where((self.largest > 0) | self._any(self.role == Role.FOREACH), streaming, unknown)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
         return np.minimum(time, self.eager) + self._copies() * shortest
 
@@ -189,7 +187,8 @@ def _libraries_before(operators: Operators, fused: Int64s) -> Int64s:
 def _other_size(operators: Operators, fused: Int64s, elements: Floats, before: Floats) -> Bools:
     """Pointwise work on tensors of another size than the work before is a loop of its own, unless it reads a tensor
     of that size (it broadcasts) or the sizes are a reduction's input and output."""
-    known = (elements > 0) & (before > 0) & (operators.role[fused] == Role.POINTWISE)
+    sized = operators.sized[fused]
+    known = sized & np.append(False, sized[:-1]) & (operators.role[fused] == Role.POINTWISE)
     broadcast = operators.matched[fused] == before
     small = np.minimum(elements, before) * 2 <= operators.row[fused]
     return (

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
+from math import prod
 from typing import Final
 
+import numpy as np
+
 from tracelens.advice import constants as C
+from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.operators import POINTWISE_PAIR, tensor_bytes
+from tracelens.advice.operators import POINTWISE_PAIR
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category
@@ -50,18 +53,15 @@ def _outermost(region: Region, row: int) -> int:
         row = parent
 
 
-def _arguments(region: Region, row: int) -> tuple[list[list[int]], list[str]]:
+def _arguments(region: Region, row: int) -> tuple[list[Json], list[Json]]:
     """Shapes and element types of an operator's arguments; [] where not recorded."""
-    found: list[list[object]] = []
-    for key in (A.SHAPES, A.DTYPES):
-        column = region.trace.args.get(key)
-        text = int(column.at([row])[0]) if column is not None else ABSENT  # pyright: ignore[reportArgumentType]
-        found.append(json.loads(region.trace.names[text]) if text != ABSENT else [])
-    return found[0], found[1]  # pyright: ignore[reportReturnType]
+    columns = (region.trace.args.get(key) for key in (A.SHAPES, A.DTYPES))
+    texts = [int(column.at(np.array([row]))[0]) if column is not None else ABSENT for column in columns]
+    return parsed(region.trace, texts[0]), parsed(region.trace, texts[1])
 
 
-def _activation_bytes(name: str, shapes: list[list[int]], dtypes: list[str]) -> int:
-    sizes = [tensor_bytes(shape, dtypes[at] if at < len(dtypes) else "float") for at, shape in enumerate(shapes)]
+def _activation_bytes(name: str, shapes: list[Json], dtypes: list[Json]) -> int:
+    sizes = [sum(prod(dims) for dims in tensors(shape)) * width(dtypes, at) for at, shape in enumerate(shapes)]
     if POINTWISE_PAIR.match(name):
         return sum(sizes)
     at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from tracelens.advice import constants as C
+from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, kinds
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
-
-Json: TypeAlias = Any
-"""A parsed argument of a trace event."""
 
 
 class Role(IntEnum):
@@ -71,8 +68,6 @@ SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
 """Functions without an instruction of their own."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
 """Kernels that only apply the bias and scale of a matrix product."""
-BYTES: Final = {"double": 8, "long int": 8, "long": 8, "c10::complex<float>": 8, "float": 4, "int": 4}
-HALF: Final = re.compile(r"half|bfloat|short", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +77,10 @@ class Operators:
     role: Int64s
     name: Int64s
     """Index of the operator's row; ABSENT where none launched it."""
+    sized: Bools
+    """Whether the operator's shapes are recorded; sizes of the others are 0 until they are inferred."""
     elements: Floats
-    """Elements of the operator's largest tensor; 0 where shapes are not recorded."""
+    """Elements of the operator's largest tensor."""
     bytes: Floats
     """Bytes of that tensor."""
     inputs: Floats
@@ -130,6 +127,7 @@ def describe(region: Region) -> Operators:
     return Operators(
         role=_roles(region, names, kernels, reduces),
         name=operator,
+        sized=sizes[:, 0] > 0,
         elements=sizes[:, 0],
         bytes=sizes[:, 1],
         inputs=sizes[:, 2],
@@ -161,9 +159,12 @@ def _bare(name: str) -> str:
 
 
 def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int64s:
-    """Role of each piece of work, by the operator first and the kernel's kind where there is none."""
+    """Role of each piece of work, by the operator first and the kernel's kind where there is none.
+
+    dims: as _reduces says. A reduction of unknown dimensions in a single thread block is one to one value."""
     events = region.trace.events
-    reduces = np.select([dims == 0, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
+    one_value = (dims == 0) | ((dims == 3) & (region.product(A.GRID) == 1))
+    reduces = np.select([one_value, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
     kind = kinds(region.trace, region.work)
     rules = (
         (names.match(FOREACH), Role.FOREACH),
@@ -182,19 +183,15 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
 
 
 def _columns(
-    trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[Json, Json], tuple[float, ...]]
+    trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[list[Json], list[Json]], tuple[float, ...]]
 ) -> Floats:
     """`read` of two JSON arguments of each operator, called once per distinct pair; [] stands for a missing one."""
     first, second = (_texts(trace, key, operator) for key in keys)
     width = len(trace.names) + 1
     distinct, inverse = np.unique((first + 1) * width + second + 1, return_inverse=True)
     pairs = zip(distinct // width - 1, distinct % width - 1, strict=True)
-    parsed = [read(*(_parse(trace, int(text)) for text in pair)) for pair in pairs]
-    return np.array(parsed, dtype=np.float64).reshape(len(distinct), -1)[inverse]
-
-
-def _parse(trace: Trace, text: int) -> Json:
-    return json.loads(trace.names[text]) if text != ABSENT else []
+    values = [read(*(parsed(trace, int(text)) for text in pair)) for pair in pairs]
+    return np.array(values, dtype=np.float64).reshape(len(distinct), -1)[inverse]
 
 
 def _texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
@@ -204,46 +201,27 @@ def _texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
     return np.where(operator == ABSENT, ABSENT, column.at(operator)).astype(np.int64)
 
 
-def _sizes(shapes: Json, dtypes: Json) -> tuple[float, ...]:
+def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
     """(elements, bytes, inputs, matched, listed, row) of one operator's arguments."""
-    tensors: list[tuple[int, int, int]] = []
-    listed = 0
-    for at, shape in enumerate(shapes):
-        dtype = dtypes[at] if at < len(dtypes) else "float"
-        lists = bool(shape) and isinstance(shape[0], list)
-        listed = max(listed, len(shape) if lists else 0)
-        tensors += [(prod(dims), _width(dtype), dims[-1]) for dims in (shape if lists else [shape]) if dims]
-    if not tensors:
+    per_argument = [(tensors(shape), width(dtypes, at)) for at, shape in enumerate(shapes)]
+    listed = max((len(group) for group, _ in per_argument), default=0)
+    found = [(prod(dims), size, dims[-1]) for group, size in per_argument for dims in group]
+    if not found:
         return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0)
-    elements, width, row = max(tensors, key=lambda tensor: (tensor[0], tensor[1]))
-    smaller = max((size for size, _, _ in tensors if size < elements), default=0)
-    return (elements, elements * width, sum(size == elements for size, _, _ in tensors), smaller, listed, row)
+    elements, size, row = max(found, key=lambda tensor: (tensor[0], tensor[1]))
+    smaller = max((count for count, _, _ in found if count < elements), default=0)
+    return (elements, elements * size, sum(count == elements for count, _, _ in found), smaller, listed, row)
 
 
-def tensor_bytes(shape: list[int], dtype: str) -> int:
-    """Bytes of a tensor; 0 for an argument that is none."""
-    return prod(shape) * _width(dtype) if shape and not isinstance(shape[0], list) else 0
-
-
-def _width(dtype: str) -> int:
-    """Bytes of one element."""
-    if HALF.search(dtype):
-        return 2
-    return BYTES.get(dtype, 1 if dtype in ("bool", "unsigned char", "signed char") else 4)
-
-
-def _reduces(shapes: Json, concrete: Json) -> tuple[float]:
-    """0 for a reduction to one value, 1 over leading dimensions only, 2 over the last or unknown."""
-    if not shapes or not shapes[0]:
-        return (2.0,)
-    rank = len(shapes[0])
+def _reduces(shapes: list[Json], concrete: list[Json]) -> tuple[float]:
+    """0 for a reduction to one value, 1 over leading dimensions only, 2 over the last, 3 for unknown."""
+    of = tensors(shapes[0]) if shapes else []
+    if not of:
+        return (3.0,)
+    rank = len(of[0])
     given = [text for text in concrete[1:2] if isinstance(text, str) and text.strip("[]")]
     if not given:
-        return (0.0 if concrete and not _keeps(shapes) else 2.0,)
-    dims = [int(dim) % rank for dim in re.findall(r"-?\d+", given[0])]
-    return (0.0 if len(set(dims)) == rank else 1.0 if rank - 1 not in dims else 2.0,)
-
-
-def _keeps(shapes: Json) -> bool:
-    """Whether an operator without dimensions takes a second tensor (torch.max of two) and so reduces nothing."""
-    return len(shapes) > 1 and bool(shapes[1])
+        # torch.max of two tensors has no dimensions either, and reduces nothing.
+        return (0.0 if concrete and not (len(shapes) > 1 and tensors(shapes[1])) else 2.0,)
+    dims = {int(dim) % rank for dim in re.findall(r"-?\d+", given[0])}
+    return (0.0 if len(dims) == rank else 1.0 if rank - 1 not in dims else 2.0,)

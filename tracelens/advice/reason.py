@@ -16,9 +16,9 @@ def reason(facts: Facts) -> str:
     region = facts.region
     device = facts.span(C.STREAM_SPACING, C.STREAM_SPACING).expected
     host = region.host * host_scale(region).mid
-    work = counted(len(region), "piece of device work", "pieces of device work")
+    work = counted(len(region), "kernel")
     if host > device:
-        return f"The host needs about {_ms(host)} ms to launch {work} that the device does in {_ms(device)} ms."
+        return f"The host needs about {_ms(host)} ms to launch {work} that run for {_ms(device)} ms."
     fusable = np.isin(facts.operators.role, (Role.LIBRARY, Role.VANISHES), invert=True)
     part = float(region.duration[fusable].sum()) / max(float(region.duration.sum()), 1.0)
     return f"The device is the limit ({_ms(device)} ms), {share(part)} of it in kernels that can fuse."

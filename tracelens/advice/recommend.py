@@ -30,6 +30,7 @@ ACTIONS: Final = {
     "replay": "Replay the step as a CUDA Graph",
     "both": "Use torch.compile and replay the result as a CUDA Graph",
 }
+COMPILERS_GRAPHS: Final = "Use torch.compile with mode='reduce-overhead'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ def _summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Block
         why = f"Repair first: {first[0].message}; then {then[0].lower()}{then[1:]}, about {step} ms."
     if chosen == case.now:
         return f"{_stay(case)} {why}"
-    return f"{ACTIONS[chosen]}: {_time(case.forms[case.now])} becomes {_time(case.forms[chosen])}. {why}"
+    action = COMPILERS_GRAPHS if case.forms[chosen].variant == "reduce-overhead" else ACTIONS[chosen]
+    return f"{action}: {_time(case.forms[case.now])} becomes {_time(case.forms[chosen])}. {why}"
 
 
 def _stay(case: Case) -> str:

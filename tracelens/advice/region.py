@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.advice import constants as C
+from tracelens.advice.arguments import parsed, product
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
@@ -56,6 +57,16 @@ class Region:
 
     def __len__(self) -> int:
         return len(self.work)
+
+    def number(self, key: str) -> Int64s:
+        """(n) An argument of the work by its name in tracelens.model.arguments; ABSENT where there is none."""
+        column = self.trace.args.get(key)
+        return np.full(len(self), ABSENT) if column is None else column.at(self.work).astype(np.int64)
+
+    def product(self, key: str) -> Int64s:
+        """(n) Product of the numbers in a text argument such as "[64, 1, 1]"; ABSENT where there is none."""
+        distinct, inverse = np.unique(self.number(key), return_inverse=True)
+        return np.array([product(parsed(self.trace, int(text))) for text in distinct], dtype=np.int64)[inverse]
 
     @property
     def device(self) -> Device:

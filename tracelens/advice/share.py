@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from math import prod
-
 import numpy as np
 
 from tracelens.advice.bandwidth import traffic
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Category, Floats, Int64s
+from tracelens.model.events import Category, Floats, Int64s
 
 BLOCKS_PER_MULTIPROCESSOR = 32
 """At most so many thread blocks run on one multiprocessor at a time, whatever their size. [CUDA guide, since 5.0]"""
@@ -26,7 +23,7 @@ def share_of_device(region: Region, operators: Operators, bandwidth: float) -> F
     side."""
     asked = traffic(operators) / bandwidth / np.maximum(region.duration, 1)
     streams = np.where(operators.role == Role.POINTWISE, asked, 0)
-    blocks = _product(region, A.GRID)
+    blocks = region.product(A.GRID)
     fit = _resident(region) * _device(region, "numSms")
     share = np.where((blocks > 0) & (fit > 0), np.minimum(blocks / np.maximum(fit, 1), 1.0), 1.0)
     share = np.maximum(share, np.minimum(streams, 1.0))
@@ -35,9 +32,9 @@ def share_of_device(region: Region, operators: Operators, bandwidth: float) -> F
 
 def _resident(region: Region) -> Int64s:
     """Blocks of each kernel that fit on one multiprocessor; 0 where unknown."""
-    threads = np.maximum(_product(region, A.BLOCK), 0)
-    registers = np.maximum(_number(region, A.REGISTERS), 1) * threads
-    shared = np.maximum(_number(region, A.SHARED_MEMORY), 0)
+    threads = np.maximum(region.product(A.BLOCK), 0)
+    registers = np.maximum(region.number(A.REGISTERS), 1) * threads
+    shared = np.maximum(region.number(A.SHARED_MEMORY), 0)
     limits = (
         (threads, _device(region, "maxThreadsPerMultiprocessor")),
         (registers, _device(region, "regsPerMultiprocessor")),
@@ -52,15 +49,3 @@ def _resident(region: Region) -> Int64s:
 def _device(region: Region, name: str) -> int:
     """A property of the device; 0 when the trace does not say."""
     return int(region.device.properties.get(name, 0))
-
-
-def _number(region: Region, key: str) -> Int64s:
-    column = region.trace.args.get(key)
-    return np.full(len(region), ABSENT) if column is None else column.at(region.work).astype(np.int64)
-
-
-def _product(region: Region, key: str) -> Int64s:
-    """Product of the numbers in a text argument such as "[64, 1, 1]"; ABSENT where there is none."""
-    distinct, inverse = np.unique(_number(region, key), return_inverse=True)
-    texts = [region.trace.names[int(text)] if text != ABSENT else "" for text in distinct]
-    return np.array([prod(json.loads(text)) if text else ABSENT for text in texts], dtype=np.int64)[inverse]

@@ -1,0 +1,47 @@
+"""Arguments as traces give them, sound and odd."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.advice.story import analysis, op
+from tracelens.advice import advise
+from tracelens.advice.arguments import product, tensors, width
+from tracelens.model.events import ABSENT
+
+json = st.recursive(st.none() | st.integers(-9, 9) | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3))
+
+
+@given(json)
+def test_every_tensor_is_a_list_of_whole_numbers(shape: object) -> None:
+    assert all(dims and all(isinstance(dim, int) for dim in dims) for dims in tensors(shape))
+
+
+def test_one_tensor_a_list_of_tensors_and_a_scalar() -> None:
+    assert tensors([2, 3]) == [[2, 3]]
+    assert tensors([[2, 3], [4], []]) == [[2, 3], [4]]
+    assert tensors([]) == tensors("[2]") == []
+
+
+def test_widths_of_element_types() -> None:
+    assert [width(["c10::Half", "float", "long int", "bool", "c10::BFloat16"], at) for at in range(6)] == [
+        2,
+        4,
+        8,
+        1,
+        2,
+        4,
+    ]
+
+
+def test_products() -> None:
+    assert product([64, 2, 1]) == 128
+    assert product([]) == product(["64"]) == ABSENT
+
+
+@pytest.mark.parametrize("shapes", [["odd"], [3, [2, 2]], [[["a"]]], [[-1, 4]], 7, {"a": 1}])
+def test_odd_shapes_give_a_verdict_all_the_same(shapes: object) -> None:
+    found = advise(analysis(*[op("aten::add", 2, shapes=shapes, dtypes=["float"], grid="64 by 1")] * 30))
+    assert found.recommendation.verdict in ("both", "replay")

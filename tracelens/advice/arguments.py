@@ -1,0 +1,49 @@
+"""Arguments of events that a trace gives as JSON text: shapes, element types, grids."""
+
+from __future__ import annotations
+
+import json
+import re
+from math import prod
+from typing import Any, Final, TypeAlias, cast
+
+from tracelens.model.events import ABSENT, Trace
+
+Json: TypeAlias = Any
+"""A parsed argument of a trace event."""
+BYTES: Final = {"double": 8, "long int": 8, "long": 8, "c10::complex<float>": 8, "float": 4, "int": 4}
+ONE_BYTE: Final = ("bool", "unsigned char", "signed char")
+HALF: Final = re.compile(r"half|bfloat|short", re.IGNORECASE)
+
+
+def parsed(trace: Trace, text: int) -> list[Json]:
+    """The list behind a text argument, by its index in Trace.names; [] for none and for what is no list."""
+    try:
+        value: Json = json.loads(trace.names[text]) if text != ABSENT else []
+    except ValueError:
+        return []
+    return cast("list[Json]", value) if isinstance(value, list) else []
+
+
+def tensors(shape: Json) -> list[list[int]]:
+    """Dimensions of the tensors of one argument: one, or those of a list; scalars and oddities are none."""
+    if not isinstance(shape, list) or not shape:
+        return []
+    given = cast("list[Json]", shape)
+    if all(isinstance(dim, int) and dim >= 0 for dim in given):
+        return [cast("list[int]", given)]
+    return [dims for entry in given for dims in tensors(entry) if isinstance(entry, list)]
+
+
+def width(dtypes: list[Json], at: int) -> int:
+    """Bytes of an element of the argument at a position; float32 where the type is not given."""
+    dtype = str(dtypes[at]) if at < len(dtypes) else "float"
+    if HALF.search(dtype):
+        return 2
+    return BYTES.get(dtype, 1 if dtype in ONE_BYTE else 4)
+
+
+def product(numbers: list[Json]) -> int:
+    """Of a list of numbers; ABSENT when it is empty or holds anything else."""
+    whole = [number for number in numbers if isinstance(number, int)]
+    return prod(whole) if whole and len(whole) == len(numbers) else ABSENT
