@@ -9,57 +9,32 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.loading.traces import columns_of, event, kineto, kinds, load_bytes, load_events, zipped
+from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events, zipped
 from tests.reference import reference_traces
 from tracelens.loading import load_trace
 
 BEFORE, AFTER = event("before", ts=100), event("after", ts=300)
 NOT_JSON = "values that are not JSON (NaN, inf, N/A)"
+
+
+def damaged(rest: str) -> str:
+    """Text of an event that ends in `rest`."""
+    return '{"ph": "X", "cat": "cpu_op", "pid": 7, "tid": 8, "ts": 200, "dur": 5, ' + rest + "}"
+
+
+NAMED = '"name": "x", "args": '
 DAMAGED = {
-    "nan": (
-        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"a": nan}}',
-        NOT_JSON,
-    ),
-    "infinity": (
-        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"a": -Infinity}}',
-        NOT_JSON,
-    ),
-    "not available": (
-        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"device": N/A}}',
-        NOT_JSON,
-    ),
-    "nan in a list": (
-        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"grid": [nan, 1]}}',
-        NOT_JSON,
-    ),
-    "windows path": (
-        r'{"ph": "X", "cat": "cpu_op", "name": "C:\Users\nick\x", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
-        "stray backslashes",
-    ),
-    "control": (
-        '{"ph": "X", "cat": "cpu_op", "name": "a\x01\nb", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
-        "control characters in text",
-    ),
-    "surrogate": (
-        r'{"ph": "X", "cat": "cpu_op", "name": "a\ud800b", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
-        "lone surrogates",
-    ),
-    "quotes": (
-        '{"ph": "X", "cat": "cpu_op", "name": "say "hi", you", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
-        "unescaped quotes",
-    ),
-    "one quote": (
-        '{"ph": "X", "cat": "cpu_op", "name": "3.5" disk", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
-        "unescaped quotes",
-    ),
-    "json in name": (
-        '{"ph": "X", "cat": "cpu_op", "name": "{"a": "b", "c": {}}(1): f", "pid": 7, "tid": 8, "ts": 200, "dur": 5}',
-        "unescaped quotes",
-    ),
-    "quotes in args": (
-        '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 7, "tid": 8, "ts": 200, "dur": 5, "args": {"k": "a"b"c", "device": 0}}',
-        "unescaped quotes",
-    ),
+    "nan": (damaged(NAMED + '{"a": nan}'), NOT_JSON),
+    "infinity": (damaged(NAMED + '{"a": -Infinity}'), NOT_JSON),
+    "not available": (damaged(NAMED + '{"device": N/A}'), NOT_JSON),
+    "nan in a list": (damaged(NAMED + '{"grid": [nan, 1]}'), NOT_JSON),
+    "windows path": (damaged(r'"name": "C:\Users\nick\x"'), "stray backslashes"),
+    "control": (damaged('"name": "a\x01\nb"'), "control characters in text"),
+    "surrogate": (damaged(r'"name": "a\ud800b"'), "lone surrogates"),
+    "quotes": (damaged('"name": "say "hi", you"'), "unescaped quotes"),
+    "one quote": (damaged('"name": "3.5" disk", "id": 1'), "unescaped quotes"),
+    "json in name": (damaged('"name": "{"a": "b", "c": {}}(1): f", "id": 1'), "unescaped quotes"),
+    "quotes in args": (damaged(NAMED + '{"k": "a"b"c", "device": 0}'), "unescaped quotes"),
 }
 NAMES = {
     "windows path": r"C:\Users\nick\x",

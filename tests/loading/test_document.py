@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.loading.traces import HEADER, columns_of, event, kineto, kinds, load_bytes, zipped
+from tests.loading.traces import HEADER, columns_of, event, kinds, kineto, load_bytes, zipped
 from tracelens.errors import UnreadableError
 
 EVENTS = [event(f"op{n}", ts=100 + n, args={"External id": n, "Input Dims": [[n]]}) for n in range(3)]

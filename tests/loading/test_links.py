@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,20 @@ from tracelens.model.events import ABSENT, Category, Role, Trace
 HOST = {"pid": 7, "tid": 8}
 
 
-def op(name: str, ts: int, dur: int, **args: Any) -> dict[str, Any]:
+def op(name: str, ts: int, dur: int, **args: object) -> dict[str, Any]:
     return event(name, ts, dur, args=args) | HOST
 
 
-def call(name: str, ts: int, dur: int, correlation: int, **args: Any) -> dict[str, Any]:
+def call(name: str, ts: int, dur: int, correlation: int, **args: object) -> dict[str, Any]:
     return event(name, ts, dur, cat="cuda_runtime", args={"correlation": correlation, **args}) | HOST
 
 
-def kernel(name: str, ts: int, dur: int, correlation: int, cat: str = "kernel", **args: Any) -> dict[str, Any]:
+def kernel(name: str, ts: int, dur: int, correlation: int, cat: str = "kernel", **args: object) -> dict[str, Any]:
     given = {"device": 0, "stream": 7, "correlation": correlation, **args}
     return event(name, ts, dur, cat=cat, pid=given["device"], tid=7, args=given)
 
 
-def named(trace: Trace, rows: Any) -> list[str]:
+def named(trace: Trace, rows: Iterable[int]) -> list[str]:
     return ["" if row == ABSENT else trace.names[trace.events.name[row]] for row in rows]
 
 

@@ -42,7 +42,7 @@ def test_nanoseconds_survive(start: str, tmp_path: Path) -> None:
     ("pid", "tid"),
     [(1, 2), ("Spans", "PyTorch Profiler"), (-1, -1107294656), ("25738", "stream 7"), ("", ""), (2**40, 2**63)],
 )
-def test_lanes_are_words_or_any_number(pid: Any, tid: Any, tmp_path: Path) -> None:
+def test_lanes_are_words_or_any_number(pid: object, tid: object, tmp_path: Path) -> None:
     trace = load_events([event(pid=pid, tid=tid), event()], tmp_path)
     lane = int(trace.events.lane[0])
     assert (trace.lanes.pid[lane], trace.lanes.tid[lane]) == (str(pid), str(tid))

@@ -6,6 +6,8 @@ import io
 import os
 import sys
 import threading
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +18,7 @@ from tracelens.errors import UnreadableError
 from tracelens.loading import load_trace
 from tracelens.loading.inflate import DamagedStreamError, gunzip
 from tracelens.loading.load import event_args
+from tracelens.loading.prefetch import prefetched
 
 DATA = kineto([event(args={"device": 0, "any": {"deep": [1]}})])
 
@@ -99,9 +102,28 @@ def test_a_broken_block_gives_what_comes_before_the_damage() -> None:
     text = bytes(os.urandom(200_000))
     data = bytearray(zipped(text))
     data[150_000:150_100] = bytes(100)
-    got = bytearray()
+    pieces: list[bytes] = []
     with pytest.raises(DamagedStreamError):
-        for piece in gunzip([bytes(data)]):
-            got += piece
+        deque(map(pieces.append, gunzip([bytes(data)])), maxlen=0)
+    got = b"".join(pieces)
     assert len(got) > 100_000
-    assert text[: len(got)].startswith(bytes(got[:140_000]))
+    assert text.startswith(got[:140_000])
+
+
+def test_blocks_fetched_ahead_stop_when_nobody_wants_more() -> None:
+    running = threading.active_count()
+    ahead = prefetched(iter([b"x"] * 1000))
+    assert next(ahead) == b"x"
+    ahead.close()
+    assert threading.active_count() == running
+
+
+def test_an_error_of_blocks_fetched_ahead_is_raised_behind_them() -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"a"
+        raise DamagedStreamError("cut")
+
+    ahead = prefetched(broken())
+    assert next(ahead) == b"a"
+    with pytest.raises(DamagedStreamError, match="cut"):
+        next(ahead)

@@ -8,26 +8,57 @@ from tracelens.loading.vocabulary import role
 from tracelens.model.events import Role
 
 CALLS = {
-    Role.LAUNCH: "cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel cuLaunchKernel cuLaunchKernelEx hipLaunchKernel "
-    "hipExtModuleLaunchKernel hipModuleLaunchKernel hipExtLaunchKernel hipLaunchCooperativeKernel urEnqueueKernelLaunch "
-    "urEnqueueKernelLaunchCustomExp urEnqueueCooperativeKernelLaunchExp zeCommandListAppendLaunchKernel",
-    Role.GRAPH_LAUNCH: "cudaGraphLaunch cuGraphLaunch hipGraphLaunch cudaGraphLaunch_ptsz urEnqueueCommandBufferExp",
-    Role.COPY: "cudaMemcpyAsync cudaMemcpy cudaMemcpy2DAsync cuMemcpyHtoDAsync_v2 hipMemcpyWithStream hipMemcpyAsync hipMemcpyDtoH "
-    "urEnqueueUSMMemcpy urEnqueueMemBufferCopy zeCommandListAppendMemoryCopy cudaMemcpyPeerAsync",
-    Role.MEMSET: "cudaMemsetAsync cuMemsetD32Async hipMemset hipMemsetAsync urEnqueueUSMFill zeCommandListAppendMemoryFill",
-    Role.SYNC: "cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize cuCtxSynchronize hipDeviceSynchronize "
-    "hipStreamSynchronize hipEventSynchronize urQueueFinish urEventWait synchronizeStream zeCommandQueueSynchronize",
-    Role.ALLOC: "cudaMalloc cudaFree cudaHostAlloc cudaMallocAsync cudaFreeHost cuMemAlloc_v2 cuMemCreate cuMemMap cuMemUnmap "
-    "hipMalloc hipFree hipHostMalloc urUSMDeviceAlloc urUSMFree zeMemAllocDevice cudaHostRegister",
-    Role.LOAD: "cuModuleLoadData cuModuleLoadDataEx cuLibraryLoadData hipModuleLoadData cuModuleGetFunction cudaGetFuncBySymbol "
-    "urProgramBuild urKernelCreate zeModuleCreate hipGetFuncBySymbol",
-    Role.CAPTURE: "cudaStreamBeginCapture cudaStreamEndCapture hipStreamBeginCapture hipStreamEndCapture cudaGraphInstantiate "
-    "cudaGraphInstantiateWithFlags cudaGraphExecUpdate hipGraphInstantiateWithFlags",
-    Role.EVENT_RECORD: "cudaEventRecord cudaEventRecordWithFlags hipEventRecord cuEventRecord recordEvent",
-    Role.EVENT_WAIT: "cudaStreamWaitEvent hipStreamWaitEvent cuStreamWaitEvent urEnqueueEventsWait",
-    Role.OTHER: "cudaGetDeviceCount cudaEventQuery cudaStreamIsCapturing cudaStreamGetCaptureInfo hipGetDevicePropertiesR0600 INVALID "
-    "cudaOccupancyMaxActiveBlocksPerMultiprocessor cudaFuncGetAttributes cudaMemGetInfo cudaEventCreate hipStreamGetCaptureInfo_v2 "
-    "cudaPeekAtLastError cudaStreamQuery hipCtxGetCurrent cudaFuncSetAttribute hipGraphDestroy hipGraphGetNodes hipEventDestroy",
+    Role.LAUNCH: """
+        cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel cuLaunchKernel
+        cuLaunchKernelEx hipLaunchKernel hipExtModuleLaunchKernel hipModuleLaunchKernel
+        hipExtLaunchKernel hipLaunchCooperativeKernel urEnqueueKernelLaunch
+        urEnqueueKernelLaunchCustomExp urEnqueueCooperativeKernelLaunchExp
+        zeCommandListAppendLaunchKernel
+    """,
+    Role.GRAPH_LAUNCH: """
+        cudaGraphLaunch cuGraphLaunch hipGraphLaunch cudaGraphLaunch_ptsz urEnqueueCommandBufferExp
+    """,
+    Role.COPY: """
+        cudaMemcpyAsync cudaMemcpy cudaMemcpy2DAsync cuMemcpyHtoDAsync_v2 hipMemcpyWithStream
+        hipMemcpyAsync hipMemcpyDtoH urEnqueueUSMMemcpy urEnqueueMemBufferCopy
+        zeCommandListAppendMemoryCopy cudaMemcpyPeerAsync
+    """,
+    Role.MEMSET: """
+        cudaMemsetAsync cuMemsetD32Async hipMemset hipMemsetAsync urEnqueueUSMFill
+        zeCommandListAppendMemoryFill
+    """,
+    Role.SYNC: """
+        cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize cuCtxSynchronize
+        hipDeviceSynchronize hipStreamSynchronize hipEventSynchronize urQueueFinish urEventWait
+        synchronizeStream zeCommandQueueSynchronize
+    """,
+    Role.ALLOC: """
+        cudaMalloc cudaFree cudaHostAlloc cudaMallocAsync cudaFreeHost cuMemAlloc_v2 cuMemCreate
+        cuMemMap cuMemUnmap hipMalloc hipFree hipHostMalloc urUSMDeviceAlloc urUSMFree
+        zeMemAllocDevice cudaHostRegister
+    """,
+    Role.LOAD: """
+        cuModuleLoadData cuModuleLoadDataEx cuLibraryLoadData hipModuleLoadData cuModuleGetFunction
+        cudaGetFuncBySymbol urProgramBuild urKernelCreate zeModuleCreate hipGetFuncBySymbol
+    """,
+    Role.CAPTURE: """
+        cudaStreamBeginCapture cudaStreamEndCapture hipStreamBeginCapture hipStreamEndCapture
+        cudaGraphInstantiate cudaGraphInstantiateWithFlags cudaGraphExecUpdate
+        hipGraphInstantiateWithFlags
+    """,
+    Role.EVENT_RECORD: """
+        cudaEventRecord cudaEventRecordWithFlags hipEventRecord cuEventRecord recordEvent
+    """,
+    Role.EVENT_WAIT: """
+        cudaStreamWaitEvent hipStreamWaitEvent cuStreamWaitEvent urEnqueueEventsWait
+    """,
+    Role.OTHER: """
+        cudaGetDeviceCount cudaEventQuery cudaStreamIsCapturing cudaStreamGetCaptureInfo
+        hipGetDevicePropertiesR0600 INVALID cudaOccupancyMaxActiveBlocksPerMultiprocessor
+        cudaFuncGetAttributes cudaMemGetInfo cudaEventCreate hipStreamGetCaptureInfo_v2
+        cudaPeekAtLastError cudaStreamQuery hipCtxGetCurrent cudaFuncSetAttribute hipGraphDestroy
+        hipGraphGetNodes hipEventDestroy
+    """,
 }
 
 

@@ -17,7 +17,7 @@ from tracelens.model.events import Events, Trace
 HEADER = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}]}
 
 
-def event(name: str = "aten::mm", ts: Any = 100, dur: Any = 10, **changes: Any) -> dict[str, Any]:
+def event(name: str = "aten::mm", ts: object = 100, dur: object = 10, **changes: object) -> dict[str, Any]:
     """One complete operator; `args` and any other key can be given."""
     return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 7, "tid": 8, "ts": ts, "dur": dur, **changes}
 

@@ -1,4 +1,4 @@
-"""Links op -> launch -> device work by correlation, External id and nesting; what the trace does not say stays ABSENT."""
+"""Links op -> launch -> device work by correlation, External id and nesting; nothing is guessed."""
 
 from __future__ import annotations
 

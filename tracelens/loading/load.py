@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -47,7 +47,12 @@ def load_trace(path: str | Path, *, progress: Progress | None = None) -> Trace:
 
 
 def _load(source: sources.Source, beat: _Beat) -> Trace:
-    tables, columns, window = Tables(), Columns(), TextWindow(source.blocks())
+    with closing(source.blocks()) as blocks:
+        return _read(source, TextWindow(blocks), beat)
+
+
+def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
+    tables, columns = Tables(), Columns()
 
     def emit(batch: Batch) -> None:
         columns.add(batch)

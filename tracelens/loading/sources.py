@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import BLOCK, DamagedStreamError, compression_of, gunzip, unzstd
+from tracelens.loading.prefetch import prefetched
 
 STDIN: Final = "-"
 
@@ -55,11 +56,11 @@ class Source:
             return False
         return self.path.endswith(".gz") != (self.compression == "gzip") and self.compression != "zstd"
 
-    def blocks(self) -> Iterator[bytes]:
-        """The decompressed bytes; DamagedStreamError where they break off."""
+    def blocks(self) -> Generator[bytes]:
+        """The decompressed bytes; DamagedStreamError where they break off. Close it to stop early."""
         if self.compression == "gzip":
-            return gunzip(self._raw())
-        return self._zstd() if self.compression == "zstd" else self._raw()
+            return prefetched(gunzip(self._raw()))
+        return prefetched(self._zstd()) if self.compression == "zstd" else self._raw()
 
     def close(self) -> None:
         """Close the file, but not standard input."""
@@ -72,7 +73,7 @@ class Source:
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
-    def _raw(self) -> Iterator[bytes]:
+    def _raw(self) -> Generator[bytes]:
         block = self._head
         while block:
             self.done += len(block)
