@@ -1,4 +1,4 @@
-"""Time without a profiler: the wall clock between drained devices, and device events around single steps."""
+"""Time without a profiler: chunks of consecutive steps, by device events or, without a device, by the wall clock."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import torch
 
 
 class Clock:
-    """Times consecutive steps in chunks. On a CUDA device events mark every step and every call of the region."""
+    """Times consecutive steps in chunks that begin on a drained device.
+
+    A chunk's first step refills the device's queue and is left out of its time per step, unless it is the only one.
+    Only detailed chunks mark every step and every call of the region: marks cost host time.
+    """
 
     def __init__(self, cuda: bool) -> None:
         self.cuda = cuda
         self.chunk_ms: list[float] = []
+        self.wall_ms: list[float] = []
         self.step_ms: list[float] = []
         self.region_ms: list[float] = []
+        self.detailed = False
         self._marks: list[Any] = []
-        self._events: list[Any] = []
-        self._used = 0
         self._regions: list[tuple[Any, Any]] = []
-        self._began = 0.0
-        self.running = False
+        self._steps, self._began = 0, 0.0
 
     def drain(self) -> float:
         """Wait for the device and return the time in seconds."""
@@ -31,26 +34,37 @@ class Clock:
             torch.cuda.synchronize()
         return time.perf_counter()
 
-    def start_chunk(self) -> None:
+    def start_chunk(self, detailed: bool) -> None:
         """Begin a chunk of steps on a drained device."""
         self._began = self.drain()
-        self.running = True
-        self._used = 0
-        self._marks = [self.mark()]
-        self._regions = []
+        self.detailed, self._steps = detailed, 0
+        self._marks, self._regions = [self.mark()], []
 
     def end_step(self) -> float:
-        """Mark a step's end and return the seconds that the chunk has run, by the host's clock."""
-        self._marks.append(self.mark())
+        """Count a step and return the seconds that the chunk has run, by the host's clock."""
+        self._steps += 1
+        if self.detailed or self._steps == 1:
+            self._marks.append(self.mark())
         return time.perf_counter() - self._began
 
-    def end_chunk(self) -> None:
-        """Drain the device and keep the chunk's times."""
-        steps = len(self._marks) - 1
-        self.running = False
-        self.chunk_ms.append((self.drain() - self._began) * 1e3 / steps)
-        self.step_ms += [self._between(a, b) for a, b in pairwise(self._marks)]
-        self.region_ms += [self._between(a, b) for a, b in self._regions]
+    @property
+    def boundary(self) -> Any:
+        """The mark between the last step and the one under way, in a detailed chunk."""
+        return self._marks[-1]
+
+    def end_chunk(self, timed: bool) -> None:
+        """Drain the device and keep the chunk's times: a timed chunk's mean, a detailed one's single steps."""
+        if not self.detailed and self._steps > 1:
+            self._marks.append(self.mark())
+        wall = (self.drain() - self._began) * 1e3 / self._steps
+        skipped = min(1, self._steps - 1)
+        if timed:
+            self.wall_ms.append(wall)
+            self.chunk_ms.append(self._between(self._marks[skipped], self._marks[-1]) / (self._steps - skipped))
+        if self.detailed:
+            self.step_ms += [self._between(a, b) for a, b in pairwise(self._marks)]
+            self.region_ms += [self._between(a, b) for a, b in self._regions]
+        self.detailed = False
 
     def region(self, began: Any) -> None:
         """Keep one call of the region that began at that mark and ends now."""
@@ -60,11 +74,8 @@ class Clock:
         """Return this moment: an event on the current stream, or the wall clock where there is no device."""
         if not self.cuda:
             return time.perf_counter()
-        if self._used == len(self._events):
-            self._events.append(torch.cuda.Event(enable_timing=True))
-        event = self._events[self._used]
+        event = torch.cuda.Event(enable_timing=True)
         event.record()
-        self._used += 1
         return event
 
     def _between(self, a: Any, b: Any) -> float:

@@ -75,22 +75,25 @@ class Discovery:
         self._index: dict[int, int] = {}
         self._optimizers = optimizers
         self._inside = threading.local()
-        self._process = os.getpid()
+        self._watching, self._process = True, os.getpid()
         self._original: Callable[..., Any] = nn.Module.__call__
-        nn.Module.__call__ = self._watching()
+        nn.Module.__call__ = self._watcher()
 
     def stop(self) -> None:
-        """Take the watch off."""
+        """Take the watch off; a script that kept a module's `__call__` calls through it without being watched."""
+        self._watching = False
         nn.Module.__call__ = self._original
 
     def most_calls(self) -> int:
         """Return how often the most-called module was called."""
         return max((seen.calls for seen in self._seen), default=0)
 
-    def _watching(self) -> Callable[..., Any]:
+    def _watcher(self) -> Callable[..., Any]:
         original, inside = self._original, self._inside
 
         def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+            if not self._watching:
+                return original(module, *args, **kwargs)
             outermost = not getattr(inside, "busy", False)
             if os.getpid() == self._process:
                 self._consider(module, outermost)

@@ -15,7 +15,7 @@ class Plan:
     """How many steps each phase takes."""
 
     warmup: int = 10
-    measure: int = 60
+    measure: int = 70
     active: int = 4
     profiler_warmup: int = 2
     available: int | None = None

@@ -21,7 +21,7 @@ from capture.stamping import stamp
 from capture.syncs import SyncLog
 
 CHUNKS = 6
-"""Chunks of measured steps; their spread is the reported range."""
+"""Timed chunks of steps; their spread is the reported range."""
 CHUNK_S = 0.5
 """A chunk ends early after so many seconds, so that slow steps are not repeated beyond need."""
 COMPARED = 3
@@ -66,11 +66,13 @@ class Recorder:
             self.advance()
         if self._sampling:
             self._random.look()
-        return self._clock.mark() if self._clock.running else None
+        if not self._clock.detailed:
+            return None
+        return self._clock.boundary if self._steps_on_call else self._clock.mark()
 
     def after_call(self, began: Any, output: Any) -> None:
         """Keep the call's time or its output, as the phase wants."""
-        if began is not None and self._clock.running:
+        if began is not None and self._clock.detailed:
             self._clock.region(began)
         if self._sampling:
             self.record.random = self.record.random or self._random.moved()
@@ -143,28 +145,33 @@ class Recorder:
         self.record.outputs_note, self.record.error_over_tolerance = verdict.note, verdict.excess
 
     def _measure(self) -> Iterator[None]:
-        ends = [self.plan.measure * chunk // CHUNKS for chunk in range(CHUNKS + 1)]
-        for begin, end in pairwise(ends):
+        """Run one detailed chunk, then the timed ones; with too few steps for that, every chunk is both."""
+        chunks = CHUNKS + 1
+        few = self.plan.measure < chunks
+        ends = [self.plan.measure * chunk // chunks for chunk in range(chunks + 1)]
+        for chunk, (begin, end) in enumerate(pairwise(ends)):
             if begin < end:
-                yield from self._measure_chunk(begin, end)
+                yield from self._measure_chunk(range(begin, end), chunk == 0 or few, chunk > 0 or few)
         self._keep_times()
         self._save()
 
-    def _measure_chunk(self, begin: int, end: int) -> Iterator[None]:
-        self._clock.start_chunk()
-        for step in range(begin, end):
-            self._board.show("measuring", step, self.plan.measure)
+    def _measure_chunk(self, steps: range, detailed: bool, timed: bool) -> Iterator[None]:
+        self._clock.start_chunk(detailed)
+        self._board.show("measuring", steps.start, self.plan.measure)
+        for step in steps:
+            self._board.step(step)
             yield
             self.step += 1
+            self.record.steps = (self.record.steps or 0) + timed
             if self._clock.end_step() > CHUNK_S:
                 break
-        self._clock.end_chunk()
+        self._clock.end_chunk(timed)
 
     def _keep_times(self) -> None:
         clock, record = self._clock, self.record
         record.step_ms, record.low, record.high = median(clock.chunk_ms), min(clock.chunk_ms), max(clock.chunk_ms)
         record.event_step_ms, record.region_ms = median(clock.step_ms), median(clock.region_ms)
-        record.steps, record.chunk_ms = len(clock.step_ms), clock.chunk_ms
+        record.chunk_ms, record.wall_ms = clock.chunk_ms, median(clock.wall_ms)
         if self._cuda:
             record.peak_mib = torch.cuda.max_memory_allocated() / 2**20
             record.reserved_mib = torch.cuda.max_memory_reserved() / 2**20
@@ -174,12 +181,13 @@ class Recorder:
         with tracing.profiler(self.job, self._cuda) as profiler:
             for _ in range(self.plan.profiler_warmup):
                 yield from self._traced_step("tracing", 0)
-                began = self._clock.drain()
+                self._clock.drain()
                 profiler.step()
+            began = time.perf_counter()
             for step in range(1, self.plan.active + 1):
                 yield from self._traced_step("tracing", step)
                 if step == self.plan.active:
-                    self._stamp(profiler, self._clock.drain() - began)  # pyright: ignore[reportPossiblyUnboundVariable]
+                    self._stamp(profiler, self._clock.drain() - began)
                 profiler.step()
         self.record.trace = str(self.job.raw_trace)
 

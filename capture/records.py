@@ -18,9 +18,10 @@ Row = dict[str, Any]
 class FormRecord:
     """One form as measured; None where unknown. Times in ms unless the name says seconds.
 
-    `step_ms` is the median over chunks of consecutive steps of a chunk's wall time per step, the device drained at
-    both ends; `low` and `high` are the fastest and the slowest chunk. `event_step_ms` and `region_ms` are medians over
-    single steps: by device events on a CUDA device, by the wall clock elsewhere.
+    `step_ms` is the median over chunks of consecutive steps, of a chunk's time per step in the steady state; `low` and
+    `high` are the fastest and the slowest chunk. `event_step_ms` and `region_ms` are medians over single steps of one
+    more chunk. All by device events on a CUDA device, by the wall clock elsewhere. `wall_ms` is step_ms by the wall
+    clock, with the filling and the draining of the device's queue at the ends of each chunk.
     """
 
     step_ms: float | None = None
@@ -30,6 +31,7 @@ class FormRecord:
     variant: str | None = None
     region_ms: float | None = None
     chunk_ms: list[float] | None = None
+    wall_ms: float | None = None
     event_step_ms: float | None = None
     steps: int | None = None
     warmup_steps: int | None = None

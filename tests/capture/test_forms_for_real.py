@@ -65,7 +65,7 @@ def test_steps_are_measured_without_and_with_the_profiler(run: Captured) -> None
         form = run.form(name)
         assert form["error"] is None
         assert 0 < form["low"] <= form["step_ms"] <= form["high"]
-        assert form["steps"] == 12
+        assert form["steps"] == 11
         assert form["traced_steps"] == 2
         assert form["traced_over_untraced"] > 0
         assert 0 < form["region_ms"] < form["high"]

@@ -203,6 +203,17 @@ def test_largest_repeated_module_is_found_not_the_loss_or_a_transform() -> None:
     assert (module is model, target.ordinal, target.training, calls) == (True, 1, False, 3)
 
 
+def test_a_kept_call_is_found_once() -> None:
+    model = nn.Linear(1, 1)
+
+    def run() -> None:
+        kept = model.__call__
+        for _ in range(9):
+            kept(torch.ones(1))
+
+    assert len(discovered(run)) == 1
+
+
 def test_training_is_told_by_the_optimizer() -> None:
     model = nn.Linear(4, 4)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
