@@ -79,7 +79,7 @@ def _selected(situation: Situation) -> bool:
 
 ACTIONS: Final = (
     Action("view_overview", ("1",), "Overview: verdict, forms and where the step goes", EVERYWHERE, _loaded),
-    Action("view_timeline", ("2",), "Timeline: threads, streams and gaps", EVERYWHERE, _events),
+    Action("view_timeline", ("2",), "Timeline: threads, streams and gaps", EVERYWHERE, _loaded),
     Action("view_kernels", ("3",), "Kernels", EVERYWHERE, _loaded),
     Action("view_operators", ("4",), "Operators", EVERYWHERE, _loaded),
     Action("view_gaps", ("5",), "Gaps", EVERYWHERE, _loaded),

@@ -190,8 +190,7 @@ class TraceLens(Desk):
         self.post_message(Ranged(None))
 
     def on_changed(self, message: Changed) -> None:
-        """The status follows the view; news are over."""
-        self._said = ""
+        """The status follows the view."""
         self.sync_status()
 
     def on_said(self, message: Said) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from textual import work
 from textual.message import Message
+from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widget import Widget
+from textual.worker import Worker, WorkerState
 
 from tracelens.errors import TraceLensError
 from tracelens.exitcodes import ExitCode
@@ -136,6 +138,12 @@ class Desk(Shell):
             await self.show(place.view)
         self.sync_lines()
 
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours in a thread ends that work, not the app."""
+        if event.state == WorkerState.ERROR:
+            error = cast("Worker[object]", event.worker).error  # pyright: ignore[reportUnknownMemberType]
+            self.say(f"Internal error: {type(error).__name__}: {error}; please report it.")
+
     async def on_open_path(self, message: OpenPath) -> None:
         """Open the trace that was picked."""
         opening = Opening(message.path)
@@ -168,10 +176,10 @@ class Desk(Shell):
         return self.switcher.query_one(f"#{name}")
 
     def _make(self, name: str) -> Widget:
+        if name == "advice" and self.session is not None:
+            return AdviceView(self.session)
         session, atlas = self._must()
-        if name == "tables":
-            return TablesView(session, atlas)
-        return AdviceView(session) if name == "advice" else TimelineView(session, atlas)
+        return TablesView(session, atlas) if name == "tables" else TimelineView(session, atlas)
 
     def _must(self) -> tuple[Session, Atlas]:
         if self.session is None or self.atlas is None:
@@ -297,11 +305,9 @@ class Desk(Shell):
 
     def status(self) -> Row:
         """Where we are, and a few keys."""
-        keys: list[Piece] = []
-        for key, word in hints(self.scope, self.situation):
-            keys += [Piece(f" {key}", Look.KEY), Piece(f" {word} ", Look.QUIET)]
-        where = self._where()
-        return row(Piece(f" {where}  "), *keys) if where else row(*keys)
+        # One look for all keys: a change of colour for each would cost more bytes than the text.
+        keys = "  ".join(f"{key} {word}" for key, word in hints(self.scope, self.situation))
+        return row(Piece(f" {self._where()}  ".lstrip()), quiet(f" {keys}"))
 
     def _where(self) -> str:
         """The way here: trace, range, what the timeline shows."""
@@ -317,9 +323,11 @@ class Desk(Shell):
         return " > ".join(parts)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Registered actions are off while they make no sense."""
+        """Registered actions are off while they make no sense, or a dialog lies over the view."""
         try:
             registered = find(action)
         except KeyError:
             return True
+        if isinstance(self.screen, ModalScreen):
+            return action == "quit"
         return registered.scope != EVERYWHERE or registered.valid(self.situation)

@@ -123,7 +123,7 @@ def gap_lane(timeline: Timeline) -> Lane:
     idle = np.flatnonzero(timeline.gap != ABSENT)
     start, end, part = timeline.start[idle], timeline.end[idle], timeline.part[idle]
     number, first, inverse = np.unique(timeline.gap[idle], return_index=True, return_inverse=True)
-    last = np.r_[first[1:], len(idle)] - 1
+    last = np.append(first[1:], len(idle))[: len(first)] - 1
     held = np.bincount(inverse * len(Part) + part, weights=end - start, minlength=len(number) * len(Part))
     most = held.reshape(len(number), len(Part)).argmax(axis=1).astype(np.int32)
     inks = np.array([CLASS_INKS[part.class_name] for part in Part], dtype=np.uint8)

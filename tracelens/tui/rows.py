@@ -106,3 +106,14 @@ def pad(line: Row, width: int) -> Row:
     """A row of exactly `width` cells."""
     line = crop(line, width)
     return (*line, Piece(" " * (width - sum(len(piece.text) for piece in line))))
+
+
+def changed(old: Row, new: Row, width: int) -> tuple[int, int] | None:
+    """First and behind-last cell in which two rows differ on a screen; None when they look the same."""
+    before, after = _cells(old, width), _cells(new, width)
+    at = [cell for cell in range(width) if before[cell] != after[cell]]
+    return (at[0], at[-1] + 1) if at else None
+
+
+def _cells(line: Row, width: int) -> list[tuple[str, Look | Ink]]:
+    return [(letter, piece.look) for piece in pad(line, width) for letter in piece.text]

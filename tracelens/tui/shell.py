@@ -8,6 +8,7 @@ import signal
 from collections.abc import Mapping
 from typing import ClassVar
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -79,6 +80,12 @@ class Shell(App[int]):
 
     def _end(self, ending: signal.Signals) -> None:
         self.exit(128 + ending, return_code=128 + ending)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key ends the news; what it does draws the status anew."""
+        if isinstance(event, events.Key):
+            self._said = ""
+        await super().on_event(event)
 
     @property
     def switcher(self) -> ContentSwitcher:

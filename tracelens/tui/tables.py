@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tracelens.model import units
 from tracelens.model.events import ABSENT, Category, Int64s
@@ -16,6 +15,9 @@ from tracelens.model.names import names_of
 from tracelens.tui.session import Session
 from tracelens.tui.table import Column, Table
 from tracelens.tui.timeline import Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLES: Final = ("kernels", "operators", "gaps", "syncs", "launches")
 AGGREGATES: Final = ("kernels", "operators")
@@ -114,10 +116,8 @@ def _in_window(session: Session, kind: str) -> npt.NDArray[np.bool_]:
 def _array(frame: pd.DataFrame, name: str) -> npt.NDArray[Any]:
     """A column's values; missing texts are None, missing numbers NaN."""
     column = frame[name]
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind != "O":
-        return column.to_numpy()
-    if pd.api.types.is_numeric_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if column.dtype.kind in "iufb":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.hasnans else column.to_numpy()
     values = column.to_numpy(dtype=object).copy()
     values[column.isna().to_numpy()] = None
     return values

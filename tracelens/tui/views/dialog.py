@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tracelens.tui.rows import Row
+from tracelens.tui.rows import Look, Piece, Row, row
 from tracelens.tui.widgets.lines import Lines
 
 
@@ -54,7 +54,10 @@ class ChoiceDialog(ModalScreen[str | None]):
     ChoiceDialog { align: center middle; }
     ChoiceDialog > #dialog { width: 60; height: auto; border: round $primary; padding: 0 1; background: $background; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", "Leave", show=False),
+        *(Binding(str(digit), f"choose('{digit}')", "Choose", show=False) for digit in range(1, 10)),
+    ]
 
     def __init__(self, title: str, choices: Sequence[tuple[str, str]]) -> None:
         super().__init__()
@@ -62,16 +65,13 @@ class ChoiceDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """One box with a row for each choice."""
-        from tracelens.tui.rows import Look, Piece, row
-
         lines = Lines([row(Piece(f" {key} ", Look.KEY), words) for key, words in self._choices.items()], id="dialog")
         lines.border_title = self._title
         lines.styles.height = len(self._choices) + 2
         yield lines
 
-    def on_key(self, event: object) -> None:
+    def action_choose(self, key: str) -> None:
         """The key of a choice chooses it."""
-        key = getattr(event, "character", None)
         if key in self._choices:
             self.dismiss(key)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from tracelens.model.events import ABSENT, Trace
+from tracelens.model.events import ABSENT
 from tracelens.tui.actions import TIMELINE, bindings
 from tracelens.tui.follow import follow, follow_back
 from tracelens.tui.pages.details import brief
@@ -152,23 +151,26 @@ class TimelineView(Vertical, can_focus=True):
         self.sync()
 
     def action_follow(self) -> None:
-        """Towards the device."""
-        self._go(follow, "This leads to nothing on the device.")
+        """Towards the device; from a gap, to what ends it."""
+        self._go(self._ending() if self._on_gap else follow(self._session.trace, self.state.selection.row))
 
     def action_follow_back(self) -> None:
-        """Towards the operator that issued it."""
-        self._go(follow_back, "Nothing is known to have issued this.")
+        """Towards the operator that issued it; from a gap, to the launch that ended it."""
+        row = self._ending() if self._on_gap else self.state.selection.row
+        self._go(follow_back(self._session.trace, row) if row != ABSENT else ABSENT)
 
-    def _go(self, way: Callable[[Trace, int], int], otherwise: str) -> None:
-        """Follow a way from the selected event; from a gap, the event that ends it leads on."""
-        selection, gaps = self.state.selection, self._atlas.gaps
-        row = selection.row
-        if selection.gap != ABSENT and gaps is not None:
-            row = int(gaps.after[selection.gap])
-        if row != ABSENT:
-            row = way(self._session.trace, row)
+    @property
+    def _on_gap(self) -> bool:
+        return self.state.selection.gap != ABSENT
+
+    def _ending(self) -> int:
+        """Row of the device event that ends the selected gap."""
+        gaps = self._atlas.gaps
+        return int(gaps.after[self.state.selection.gap]) if gaps is not None else ABSENT
+
+    def _go(self, row: int) -> None:
         if row == ABSENT or not self.select(Selection(row=row)):
-            self.post_message(Said(otherwise))
+            self.post_message(Said("The way ends here."))
 
     def action_range(self) -> None:
         """Start a range at the cursor, or end it and recompute the tables."""

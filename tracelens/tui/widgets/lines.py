@@ -9,7 +9,7 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tracelens.tui.rows import Row, crop
+from tracelens.tui.rows import EMPTY, Row, changed, crop
 from tracelens.tui.widgets.palette import follow_theme, styles_of
 
 
@@ -40,9 +40,10 @@ class Lines(ScrollView, can_focus=False):
         self._measure()
         top = self.scroll_offset.y
         for y in range(self.size.height):
-            before, after = old[top + y : top + y + 1], self._rows[top + y : top + y + 1]
-            if before != after:
-                self.refresh(Region(0, y, self.size.width, 1))
+            before, after = (rows[top + y] if top + y < len(rows) else EMPTY for rows in (old, self._rows))
+            span = changed(before, after, self.size.width) if before != after else None
+            if span is not None:
+                self.refresh(Region(span[0], y, span[1] - span[0], 1))
 
     def _measure(self) -> None:
         self.virtual_size = Size(self.size.width, len(self._rows))

@@ -1,0 +1,221 @@
+"""Figures of the terminal app, measured through a pty: python tests/bench/bench_tui.py [--quick].
+
+Prints the time to the first screen with the verdict (median of 5, imports included), the time to draw a step of
+pan or zoom in a trace of 1,000,000 events, the bytes that moves send, and the longest stall while it loads."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import pty
+import select
+import statistics
+import struct
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Iterator
+from fcntl import ioctl
+from pathlib import Path
+from typing import Any, Self
+
+Event = dict[str, Any]
+WIDTH, HEIGHT = 120, 40
+PROGRAM = "import sys; from tracelens.tui import run; sys.exit(run(sys.argv[1]))"
+OPERATORS = ("aten::linear", "aten::addmm", "aten::layer_norm", "aten::gelu", "aten::add", "aten::view")
+KERNELS = ("nvjet_hsh_64x64", "void at::native::vectorized_elementwise_kernel<8>(int)", "flash_fwd_kernel")
+
+
+def events_of(number: int) -> Iterator[Event]:
+    """Steps of operators that each launch a kernel, with nested operators: an eager step as the profiler writes it."""
+    at, correlation, step = 1000.0, 1, 0
+    for index in range(number // 6):
+        if index % 400 == 0:
+            yield _event("user_annotation", f"ProfilerStep#{step}", at, 8000.0 * 1.01, 1, 1)
+            step += 1
+        name, kernel = OPERATORS[index % 6], KERNELS[index % 3]
+        linked = {"External id": index + 1, "correlation": correlation}
+        yield _event("cpu_op", name, at, 16.0, 1, 1, {"External id": index + 1, "Input Dims": [[64, 64]]})
+        yield _event("cpu_op", f"{name}_inner", at + 1, 12.0, 1, 1)
+        yield _event("cuda_runtime", "cudaLaunchKernel", at + 4, 5.0, 1, 1, linked)
+        yield _event("kernel", kernel, at + 12, 3.0 + index % 7, 0, 7, {**linked, "device": 0, "stream": 7})
+        yield _event("cpu_op", "aten::empty", at + 2, 1.0, 1, 1)
+        yield _event("cpu_op", "aten::view", at + 10, 1.5, 1, 1)
+        at, correlation = at + 20.0, correlation + 1
+
+
+def _event(cat: str, name: str, ts: float, dur: float, pid: int, tid: int, args: dict[str, Any] | None = None) -> Event:
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args or {}}
+
+
+def write_trace(path: Path, number: int) -> Path:
+    """A trace of about so many events."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],\n"traceEvents": [\n')
+        file.write(",\n".join(json.dumps(event) for event in events_of(number)))
+        file.write("\n]}\n")
+    return path
+
+
+class Terminal:
+    """The app in a pty of its own; counts what it sends."""
+
+    def __init__(self, path: Path, *, program: str = PROGRAM) -> None:
+        self.sent = b""
+        self.started = time.perf_counter()
+        self.pid, self.file = pty.fork()
+        if not self.pid:
+            environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            os.execve(sys.executable, [sys.executable, "-c", program, str(path)], environment)
+        ioctl(self.file, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
+
+    def read(self, seconds: float, until: bytes | None = None) -> bytes:
+        """What is sent within some seconds, or until some bytes are seen."""
+        begun, got = time.perf_counter(), b""
+        while (left := begun + seconds - time.perf_counter()) > 0:
+            if select.select([self.file], [], [], left)[0]:
+                try:
+                    got += os.read(self.file, 1 << 16)
+                except OSError:
+                    break
+            if until is not None and until in got:
+                break
+        self.sent += got
+        return got
+
+    def press(self, keys: str, patience: float = 2.0) -> int:
+        """Bytes sent after a key, until nothing more comes."""
+        self.read(0.1)
+        os.write(self.file, keys.encode())
+        got = 0
+        while count := self._piece(0.25 if got else patience):
+            got += count
+        return got
+
+    def _piece(self, seconds: float) -> int:
+        """Bytes of the next piece that comes within some seconds."""
+        if not select.select([self.file], [], [], seconds)[0]:
+            return 0
+        try:
+            got = os.read(self.file, 1 << 16)
+        except OSError:
+            return 0
+        self.sent += got
+        return len(got)
+
+    def close(self) -> None:
+        """Quit and wait for the end."""
+        os.write(self.file, b"q")
+        self.read(2.0)
+        os.waitpid(self.pid, 0)
+        os.close(self.file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        self.close()
+
+
+def first_screen(path: Path, times: int) -> list[float]:
+    """Seconds from the start of the process to the verdict's line ("What costs most" is below it)."""
+    found = []
+    for _ in range(times):
+        with Terminal(path) as terminal:
+            terminal.read(30.0, b"What costs most")
+            found.append(time.perf_counter() - terminal.started)
+    return found
+
+
+def moves(path: Path) -> dict[str, list[int]]:
+    """Bytes that each kind of move sends."""
+    with Terminal(path) as terminal:
+        terminal.read(60.0, b"What costs most")
+        terminal.press("2", 20.0)
+        found = {"zoom in": [terminal.press("w") for _ in range(12)]}
+        found["pan"] = [terminal.press(key) for key in "ddddddaaa"]
+        found["zoom out"] = [terminal.press("s") for _ in range(8)]
+        found["next event"] = [terminal.press("l") for _ in range(10)]
+        found["next gap"] = [terminal.press("g") for _ in range(10)]
+        terminal.press("7", 10.0)
+        found["table row"] = [terminal.press("j") for _ in range(60)]
+        terminal.press("2", 1.0)
+        found["idle, 5 s"] = [len(terminal.read(5.0))]
+    return found
+
+
+def draws(path: Path) -> list[float]:
+    """ms to draw every lane of a screen at each step of a zoom and a pan."""
+    from tracelens.analysis import analyze
+    from tracelens.loading import load_trace
+    from tracelens.tui.lanes import trace_lanes
+    from tracelens.tui.paint import paint
+    from tracelens.tui.timeline import ZOOM_IN, TimelineState
+
+    trace = load_trace(path)
+    state = TimelineState(trace_lanes(trace, analyze(trace).timeline))
+    state.resize(WIDTH - 24)
+    times = []
+    for number in range(60):
+        state.zoom(ZOOM_IN) if number < 14 else state.pan(1 if number % 4 else -1)
+        begun = time.perf_counter()
+        for lane in state.lanes[: HEIGHT - 10]:
+            paint(lane, state.view)
+        times.append(1000 * (time.perf_counter() - begun))
+    return times
+
+
+def stalls(path: Path) -> list[float]:
+    """ms between looks at the event loop while a trace loads, as an app's keys would wait."""
+    from tracelens.tui.app import TraceLens
+    from tracelens.tui.links import Place
+    from tracelens.tui.opening import Opening
+
+    async def watch() -> list[float]:
+        opening = Opening(str(path))
+        app = TraceLens(opening, place=Place())
+        opening.start()
+        gaps: list[float] = []
+        async with app.run_test(size=(WIDTH, HEIGHT)):
+            last = time.perf_counter()
+            while app.atlas is None:
+                await asyncio.sleep(0.001)
+                now = time.perf_counter()
+                gaps.append(1000 * (now - last))
+                last = now
+        return gaps
+
+    return asyncio.run(watch())
+
+
+def _megabytes(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.1f} MB"
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="a tenth of the events, once")
+    quick = parser.parse_args().quick
+    with tempfile.TemporaryDirectory() as folder:
+        small = write_trace(Path(folder) / "small.json", 120_000)
+        large = write_trace(Path(folder) / "large.json", 100_000 if quick else 1_000_000)
+        seconds = first_screen(small, 1 if quick else 5)
+        print(
+            f"first screen, {small.stat().st_size / 1e6:.1f} MB: median {statistics.median(seconds):.2f} s of {seconds}"
+        )
+        times = draws(large)
+        print(
+            f"draw, {large.stat().st_size / 1e6:.0f} MB: median {statistics.median(times):.1f} ms, max {max(times):.1f}"
+        )
+        for name, sent in moves(large).items():
+            print(f"bytes, {name}: median {statistics.median(sent):.0f}, max {max(sent)}")
+        waits = sorted(stalls(large))
+        print(f"longest stalls while loading, ms: {[round(wait) for wait in waits[-5:]]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""The app, driven by keys: what each leads to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.build import TraceBuilder
+from tests.tui.screens import opened, screen, settled, shows
+from tracelens.tui.app import TraceLens
+from tracelens.tui.links import Place
+from tracelens.tui.views.timeline import TimelineView
+
+
+def timeline(app: TraceLens) -> TimelineView:
+    return app.switcher.query_one(TimelineView)
+
+
+async def typed(pilot: Pilot[int], text: str) -> None:
+    await pilot.press(*text, "enter")
+    await pilot.pause()
+
+
+async def test_the_first_screen_answers(eager: Path) -> None:
+    async with opened(eager) as (app, _):
+        for words in ("Four ways to run the step", "eager", "replay", "Where the step goes", "dispatch", "Trust: "):
+            assert shows(app, words)
+        assert shows(app, "What costs most")
+
+
+async def test_a_cost_leads_to_its_place_in_the_timeline(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("z")
+        await pilot.pause()
+        assert app.view == "timeline"
+        assert shows(app, "gap g-")
+
+
+async def test_the_worst_gap_names_its_cause_and_leads_to_its_launch(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("G")
+        await pilot.pause()
+        assert timeline(app).selected_name == "dispatch.python"
+        assert shows(app, "filled by")
+        assert shows(app, "model.py:41")
+        await pilot.press("left_square_bracket")
+        assert timeline(app).selected_name == "cudaLaunchKernel"
+        await pilot.press("right_square_bracket")
+        assert "kernel" in timeline(app).selected_name
+        await pilot.press("left_square_bracket", "left_square_bracket")
+        assert timeline(app).selected_name.startswith("aten::")
+
+
+async def test_gaps_are_walked_forth_and_back(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        handles = []
+        for key in ("g", "g", "b"):
+            await pilot.press(key)
+            handles.append(app.here().select)
+        assert handles[0] == handles[2] != handles[1]
+
+
+async def test_zoom_pan_fit_and_back(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("2")
+        view = timeline(app).state.view
+        await pilot.press("w", "d")
+        assert timeline(app).state.view.span == view.span // 2
+        await pilot.press("backspace")
+        assert timeline(app).state.view == view
+        await pilot.press("w", "0")
+        assert timeline(app).state.view == view
+
+
+async def test_a_range_recomputes_every_table_until_it_is_given_up(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("2", "down", "right", "v")
+        await settled(app, pilot)
+        await pilot.press("v")
+        await settled(app, pilot)
+        assert app.session is not None
+        assert app.session.document["window"]["kind"] == "range"
+        await pilot.press("3")
+        assert shows(app, "of the range")
+        await pilot.press("V")
+        await settled(app, pilot)
+        assert app.session.document["window"]["kind"] == "profiler_step"
+        assert not shows(app, "of the range")
+
+
+async def test_search_marks_and_walks(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("2", "slash")
+        await typed(pilot, "relu")
+        assert shows(app, "8 for 'relu'")
+        names = [timeline(app).selected_name]
+        for _ in range(2):
+            await pilot.press("n")
+            names.append(timeline(app).selected_name)
+        assert all("relu" in name for name in names)
+        await pilot.press("slash")
+        await typed(pilot, "(")
+        assert shows(app, "is no regular expression")
+
+
+async def test_filter_leaves_what_matches_and_escape_clears_it(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("4")
+        assert shows(app, "aten::add ")
+        await pilot.press("backslash")
+        await typed(pilot, "relu")
+        assert shows(app, "aten::relu")
+        assert not shows(app, "aten::linear")
+        await pilot.press("escape")
+        assert shows(app, "aten::linear")
+
+
+async def test_lanes_can_be_chosen_by_title(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("2", "t")
+        await typed(pilot, "stream")
+        assert [lane.title for lane in timeline(app).state.lanes] == ["GPU 0 stream 7"]
+        await pilot.press("T", "P")
+        assert shows(app, "Python")
+
+
+async def test_a_row_leads_to_its_event_and_to_the_events_behind_it(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("3", "x")
+        assert shows(app, "events of")
+        await pilot.press("x")
+        assert not shows(app, "events of")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.view == "timeline"
+        assert "add_kernel" in timeline(app).selected_name
+
+
+async def test_details_show_the_arguments_of_the_file(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("4", "enter", "enter")
+        await settled(app, pilot)
+        assert shows(app, "Details")
+        assert shows(app, "External id")
+        await pilot.press("escape")
+        assert not shows(app, "Details")
+
+
+async def test_help_lists_the_keys_of_the_view(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("2", "question_mark")
+        assert shows(app, "Zoom in at the cursor")
+        await pilot.press("q")
+        assert app.view == "timeline"
+
+
+async def test_export_writes_and_never_writes_over(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        for expected in ("Wrote eager.report.json", "exists already"):
+            await pilot.press("e", "3")
+            await pilot.pause()
+            await pilot.press("enter")
+            await settled(app, pilot)
+            assert shows(app, expected), screen(app)
+        await pilot.press("e", "9", "enter")
+        await settled(app, pilot)
+    assert json.loads(Path("eager.report.json").read_text())["schema_version"] == 1
+    assert Path("eager.overview.svg").read_text().startswith("<svg")
+
+
+async def test_copies_go_to_a_file_as_well(eager: Path, tmp_path: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("G", "Y")
+        assert shows(app, "Copied the command")
+    copied = (tmp_path / "state" / "tracelens" / "copied.txt").read_text()
+    assert copied.startswith(f"tracelens {eager} --view timeline --select g-")
+
+
+async def test_a_link_leads_back(eager: Path) -> None:
+    async with opened(eager, place=Place("timeline", None, "g-3")) as (app, _):
+        assert app.here().select == "g-3"
+    async with opened(eager, place=Place("gaps")) as (app, _):
+        assert app.view == "gaps"
+    async with opened(eager, place=Place("overview", None, "g-99999")) as (app, _):
+        assert shows(app, "g-99999")
+
+
+async def test_the_advice_leads_to_its_evidence(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("8")
+        assert shows(app, "Findings, by saving")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.view == "timeline"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [("none.json", None, "cannot be read"), ("empty.json", "", ""), ("words.json", "hello", "")],
+)
+async def test_a_bad_file_is_refused_readably(tmp_path: Path, name: str, content: str | None, said: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    async with opened(path) as (app, pilot):
+        assert shows(app, "This cannot be opened")
+        assert shows(app, name)
+        assert shows(app, said)
+        await pilot.press("q")
+    assert app.return_code == 3
+
+
+async def test_a_trace_without_device_work_opens(tmp_path: Path) -> None:
+    path = TraceBuilder().op("aten::mm", start=0, dur=10).write(tmp_path / "host.json")
+    async with opened(path) as (app, pilot):
+        for key in ("2", "3", "4", "5", "6", "7", "8", "1", "g", "G"):
+            await pilot.press(key)
+        assert app.view == "overview"
+
+
+async def test_a_small_terminal_is_told_so(eager: Path) -> None:
+    async with opened(eager, size=(50, 20)) as (app, pilot):
+        assert screen(app)[0] == "tracelens needs a terminal of 60x16 or more."
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause(0.3)
+        assert shows(app, "What costs most")
+        await pilot.resize_terminal(80, 15)
+        await pilot.pause(0.3)
+        assert shows(app, "tracelens needs")
+
+
+async def test_the_palette_offers_only_what_is_valid(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.3)
+        assert shows(app, "Worst gap")
+        assert not shows(app, "side by side")
+
+
+async def test_a_directory_offers_its_traces(tmp_path: Path, eager: Path) -> None:
+    other = eager.rename(tmp_path / "b.json")
+    files = [tmp_path / "a.json", other]
+    files[0].write_text("[]")
+    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert shows(app, "2 traces")
+        await pilot.press("down", "enter")
+        await settled(app, pilot)
+        assert shows(app, "What costs most")
+
+
+async def test_themes_change(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("2", "ctrl+t")
+        assert app.theme == "tracelens-light"
+
+
+async def test_the_mouse_selects_and_drags(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("2")
+        await pilot.click("#lanes", offset=(60, 2))
+        assert timeline(app).state.current is not None
+        assert timeline(app).state.lane == 2
+        await pilot.mouse_down("#lanes", offset=(40, 3))
+        await pilot.hover("#lanes", offset=(80, 3))
+        await pilot.mouse_up("#lanes", offset=(80, 3))
+        await settled(app, pilot)
+        assert app.session is not None
+        assert app.session.range is not None
