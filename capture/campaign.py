@@ -44,7 +44,7 @@ class Campaign:
         self.directory.add("eager", record)
         self.eager = outcome.result
         if outcome.result is None or not self._worth_going_on(outcome, record):
-            return outcome.exit_code or _no_result(record)
+            return _exit_code(outcome, record)
         self._adopt(outcome.result)
         for form in self.forms:
             if form != "eager":
@@ -52,9 +52,11 @@ class Campaign:
         return 0
 
     def _worth_going_on(self, outcome: Outcome, record: FormRecord) -> bool:
-        """Whether the other forms have something to run: the script itself works and repeats something."""
+        """Whether the other forms have something to run: what repeats is known, and no bug of the script's ended it."""
+        found = outcome.result is not None and outcome.result["described"]["kind"] is not None
         cannot = [blocker["id"] for blocker in record.blockers]
-        return outcome.cut is not None or not record.error or cannot == ["memory"]
+        mishap = outcome.cut is not None or outcome.exit_code < 0 or cannot == ["memory"]
+        return found and (mishap or not record.error)
 
     def _adopt(self, result: dict[str, Any]) -> None:
         """Give the other forms what eager found: the target and the phases."""
@@ -64,19 +66,13 @@ class Campaign:
 
     def _run_form(self, form: str) -> None:
         if form in GRAPH_FORMS and self.eager is not None and not self.eager["cuda_used"]:
-            self._say(form, self._needs_cuda())
+            self._say(form, no_cuda(self.eager["environment"]))
             return
         records: list[FormRecord] = []
         for variant in VARIANTS.get(form, (None,)):
             job = self.job.with_(form=form, variant=variant)
             records.append(self._measure(job)[1])
             self.directory.add(form, fastest(records), records if len(VARIANTS.get(form, ())) > 1 else None)
-
-    def _needs_cuda(self) -> FormRecord:
-        versions = (self.eager or {}).get("environment", {})
-        have = versions.get("gpu") or f"torch {versions.get('torch')} has none here"
-        used = f"the script leaves {have} unused" if versions.get("gpu") else have
-        return blocked("no_cuda", f"needs a CUDA device: {used}")
 
     def _say(self, form: str, record: FormRecord) -> None:
         Line(form).finish(summary(record))
@@ -140,6 +136,13 @@ class Campaign:
         return outcome, record
 
 
+def no_cuda(versions: dict[str, Any]) -> FormRecord:
+    """Return the record of a form that has no CUDA device to run on."""
+    gpu = versions["gpu"]
+    have = f"the script leaves {gpu} unused" if gpu else f"torch {versions['torch']} has none here"
+    return blocked("no_cuda", f"needs a CUDA device: {have}")
+
+
 def fastest(records: list[FormRecord]) -> FormRecord:
     """Return the variant to report: the fastest that ran with the right answer, else the fastest, else the first."""
     ran = [record for record in records if record.step_ms is not None]
@@ -179,8 +182,11 @@ def _why_nothing(outcome: Outcome) -> str:
     return f"too few steps: {steps} whole ones, at least {LEAST_STEPS} are needed; let the script repeat more often"
 
 
-def _no_result(record: FormRecord) -> int:
-    return 2 if record.error else 0
+def _exit_code(outcome: Outcome, record: FormRecord) -> int:
+    """Return the script's exit code as a shell would show it; 2 if it ended well but gave nothing to measure."""
+    if outcome.exit_code < 0:
+        return 128 - outcome.exit_code
+    return outcome.exit_code or (2 if record.error else 0)
 
 
 def first_job(script: str, arguments: tuple[str, ...], directory: Path, run: str, **options: Any) -> Job:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
+import subprocess
+from functools import cache
 from typing import Any
 
 import torch
 
-from capture import torch_private
 
-
+@cache
 def describe() -> dict[str, Any]:
     """Return versions and device names as they stand in the manifest."""
     cuda = torch.cuda.is_available()
@@ -17,10 +18,20 @@ def describe() -> dict[str, Any]:
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
         "hip": torch.version.hip,
-        "driver": torch_private.driver_version() if cuda else None,
+        "driver": _driver() if cuda else None,
         "gpu": torch.cuda.get_device_name() if cuda else None,
         "python": platform.python_version(),
         "host": platform.node(),
         "cpu": platform.machine(),
         "cpu_threads": torch.get_num_threads(),
     }
+
+
+def _driver() -> str | None:
+    """Return the driver's version, None where nvidia-smi cannot say."""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        text = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return text.split("\n")[0].strip() or None

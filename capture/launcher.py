@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -44,7 +45,7 @@ def run_form(job: Job, tape: Tape, log: Path | None, timeout: float, line: Line)
     process, sink = _start(job, log)
     playback = tape.play(sink)
     try:
-        cut = _wait(process, board, line, timeout)
+        cut = _wait(process, board, line, timeout, math.inf if job.to_end else GRACE_S)
     except KeyboardInterrupt:
         cut = "interrupted"
     finally:
@@ -64,7 +65,7 @@ def _start(job: Job, log: Path | None) -> tuple[subprocess.Popen[bytes], int]:
         stdin=source,
         stdout=output,
         stderr=subprocess.STDOUT if output else None,
-        env={"PYTHONHASHSEED": str(job.seed), **os.environ},
+        env={"PYTHONHASHSEED": str(job.seed % 2**32), **os.environ},
         start_new_session=True,
     )
     os.close(source)
@@ -73,24 +74,20 @@ def _start(job: Job, log: Path | None) -> tuple[subprocess.Popen[bytes], int]:
     return process, sink
 
 
-def _wait(process: subprocess.Popen[bytes], board: Board, line: Line, timeout: float) -> str | None:
-    """Wait for the child; returns what cuts it short, if anything."""
+def _wait(process: subprocess.Popen[bytes], board: Board, line: Line, timeout: float, grace: float) -> str | None:
+    """Wait for the child, once it is done only for the grace; returns what cuts it short, if anything."""
     started, done_at = time.monotonic(), None
     while process.poll() is None:
         line.update(board)
         now = time.monotonic()
         if done_at is None and board.done:
             done_at = now
-        if done_at is not None and now - done_at > GRACE_S and not _runs_on(board):
+        if done_at is not None and now - done_at > grace:
             return None
         if now - started > timeout:
             return f"did not end within {timeout:.0f} s (while {board.read()[0]})"
         time.sleep(POLL_S)
     return None
-
-
-def _runs_on(board: Board) -> bool:
-    return board.read()[1] > 0
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

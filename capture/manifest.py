@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from capture.records import SCHEMA_VERSION, FormRecord
+from tracelens.version import __version__
 
 MANIFEST = "run.json"
 WORK = ".work"
@@ -25,7 +26,7 @@ class RunDirectory:
         self.path, self._forms = path, dict[str, dict[str, Any]]()
         self._head: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "tracelens", "part": "capture"},
+            "tool": {"name": "tracelens", "version": __version__},
             "run": run,
             "command": command,
             "environment": {},
@@ -78,6 +79,10 @@ class RunDirectory:
         """Write the manifest for the last time and remove what is no longer needed."""
         self._head["complete"] = complete
         self._write()
+        self.remove_work()
+
+    def remove_work(self) -> None:
+        """Remove what is only needed while the run is under way."""
         shutil.rmtree(self.work, ignore_errors=True)
 
     def _write(self) -> None:

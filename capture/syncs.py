@@ -41,5 +41,5 @@ class SyncLog:
         """Stand in for `warnings.showwarning`; a script may have saved it, and put it back when we listen no more."""
         if "called a synchronizing" in str(message):
             self._rows.append(("sync", calling_line(inspect.currentframe())))
-        else:
+        elif not str(message).startswith("Synchronization debug mode is a prototype"):
             self._shown(message, category, filename, lineno, *rest)

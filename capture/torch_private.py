@@ -32,16 +32,6 @@ def guarded(read: Callable[[], Result]) -> Result | None:
         return None
 
 
-def driver_version() -> str | None:
-    """Return the CUDA driver's own version number as text."""
-
-    def read() -> str:
-        version = int(importlib.import_module("torch._C")._cuda_getDriverVersion())
-        return f"{version // 1000}.{version % 1000 // 10}"
-
-    return guarded(read)
-
-
 def counters() -> Any | None:
     """Return the compiler's counters, None where there are none."""
     return guarded(lambda: importlib.import_module("torch._dynamo.utils").counters)
