@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from tracelens.loading.batch import NO_TIME, Batch
 from tracelens.loading.fields import SPARSE_KINDS, Kind
+from tracelens.loading.growing import GrowingArray
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.vocabulary import PHASES, role
 from tracelens.model.events import (
@@ -28,42 +28,9 @@ from tracelens.model.events import (
 )
 
 COMPLETE: Final = ord("X")
-_DENSE: Final = tuple(column.name for column in fields(Batch) if column.name != "sparse")
 _SECOND: Final = 1_000_000_000
 _MOST_DEVICES: Final = 1024
 """A device event's pid beyond this is a process, not a device."""
-
-
-class Columns:
-    """Takes batches in file order; each column becomes one array at the end."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        """Events so far."""
-        self._dense: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _DENSE}
-        self._sparse: dict[str, list[tuple[Int32s, npt.NDArray[Any]]]] = {}
-
-    def add(self, batch: Batch) -> None:
-        """Append the events of a batch."""
-        for name, parts in self._dense.items():
-            parts.append(getattr(batch, name))
-        for name, (rows, values) in batch.sparse.items():
-            self._sparse.setdefault(name, []).append(((rows + self.count).astype(np.int32), values))
-        self.count += len(batch)
-
-    def take(self, name: str) -> npt.NDArray[Any]:
-        """One dense column, which is forgotten here."""
-        parts = self._dense.pop(name)
-        return np.concatenate(parts) if parts else np.empty(0, dtype=_DTYPES[name])
-
-    def take_sparse(self) -> dict[str, SparseColumn]:
-        """All sparse columns that some event fills."""
-        found: dict[str, SparseColumn] = {}
-        for name in [name for name in SPARSE_KINDS if name in self._sparse]:
-            rows, values = zip(*self._sparse.pop(name), strict=True)
-            is_text = SPARSE_KINDS[name] == Kind.TEXT
-            found[name] = SparseColumn(np.concatenate(rows), np.concatenate(values), is_text)
-        return found
 
 
 _DTYPES: Final[dict[str, npt.DTypeLike]] = {
@@ -82,9 +49,43 @@ _DTYPES: Final[dict[str, npt.DTypeLike]] = {
 }
 
 
+class Columns:
+    """Takes batches in file order; each column becomes one array at the end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Events so far."""
+        self._dense = {name: GrowingArray(dtype) for name, dtype in _DTYPES.items()}
+        self._sparse: dict[str, tuple[GrowingArray, GrowingArray]] = {}
+
+    def add(self, batch: Batch) -> None:
+        """Append the events of a batch."""
+        for name, column in self._dense.items():
+            column.extend(getattr(batch, name))
+        for name, (rows, values) in batch.sparse.items():
+            if name not in self._sparse:
+                self._sparse[name] = GrowingArray(np.int32), GrowingArray(values.dtype)
+            all_rows, all_values = self._sparse[name]
+            all_rows.extend(rows + self.count)
+            all_values.extend(values)
+        self.count += len(batch)
+
+    def take(self, name: str) -> npt.NDArray[Any]:
+        """One dense column, which is forgotten here."""
+        return self._dense.pop(name).take()
+
+    def take_sparse(self) -> dict[str, SparseColumn]:
+        """All sparse columns that some event fills, forgotten here."""
+        taken = {name: self._sparse.pop(name) for name in SPARSE_KINDS if name in self._sparse}
+        return {
+            name: SparseColumn(rows.take(), values.take(), SPARSE_KINDS[name] == Kind.TEXT)
+            for name, (rows, values) in taken.items()
+        }
+
+
 def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: RepairLog) -> tuple[Events, int]:
     """All events, and the start of the earliest work in ns on the file's own clock. Empties `columns`."""
-    taken = {name: columns.take(name) for name in _DENSE}
+    taken = {name: columns.take(name) for name in _DTYPES}
     phase, name, offset = taken["phase"], taken["name"], taken["offset"]
     category = _categories(phase, taken["category"], name, names)
     base = base_of(taken["start"], phase == COMPLETE)
