@@ -144,6 +144,13 @@ def test_a_replayed_step_is_never_told_to_replay() -> None:
     assert step_ms(found, "replay") == pytest.approx(0.2, rel=0.1)
 
 
+def test_fusable_kernels_of_a_replayed_step_are_worth_compiling() -> None:
+    found = advise(analyze(graph_steps(["void at::native::vectorized_elementwise_kernel<4, add>"] * 20).trace()))
+    assert found.recommendation.verdict == "both"
+    assert found.forms["both"].high is not None
+    assert found.forms["both"].high > 1.8 * step_ms(found, "both"), "told by names alone, so the range is wide"
+
+
 def test_a_compiled_and_replayed_step_is_done() -> None:
     found = advise(analyze(graph_steps(["triton_poi_fused_add_0"] * 20).trace()))
     assert found.recommendation.verdict == "neither"

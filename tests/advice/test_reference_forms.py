@@ -16,7 +16,8 @@ from tracelens.analysis import analyze
 from tracelens.loading import load_trace
 
 LARGEST = 120_000
-TRACES = [path for path in reference_traces("h200") if ".eager.json" in path.name and path.stat().st_size < LARGEST]
+SMALL = [path for path in reference_traces("h200") if path.stat().st_size < LARGEST]
+TRACES = [path for path in SMALL if ".eager.json" in path.name]
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +62,17 @@ def test_replay_is_never_offered_where_the_measurement_could_not_capture(found: 
         if "error" in truth.get("replay", {}):
             assert advice.forms["replay"].step_ms is None, path.name
             assert advice.forms["replay"].blockers, path.name
+
+
+@pytest.mark.parametrize(("traced", "form", "bound"), [("replay", "replay", 0.05), ("compile", "both", 0.05)])
+def test_what_a_trace_of_another_form_shows(traced: str, form: str, bound: float) -> None:
+    paths = [path for path in SMALL if f".{traced}.json" in path.name]
+    if not paths:
+        pytest.skip("no reference traces")
+    found = {path: advise(analyze(load_trace(path))) for path in paths}
+    assert all(advice.recommendation.verdict != traced for advice in found.values())
+    measured_form = "both_manual" if form == "both" else form
+    pairs = [(advice.forms[form].step_ms, measured(path, measured_form)) for path, advice in found.items()]
+    off = [abs(step - true) / true for step, true in pairs if step is not None and true is not None]
+    assert len(off) >= 3
+    assert statistics.median(off) <= bound

@@ -8,6 +8,7 @@ from tests.advice.story import Beat, Clock, analysis, call, gemm, item, pointwis
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.rules import RULES, check_all
+from tracelens.analysis import analyze
 
 BIG = 1 << 25
 
@@ -55,6 +56,15 @@ def test_metadata_is_complete_and_ids_are_unique() -> None:
         assert rule.title
         assert rule.why.endswith(".")
         assert rule.learn_more.startswith("https://")
+
+
+def test_a_replayed_step_is_not_told_to_replay() -> None:
+    trace = TraceBuilder()
+    for step in range(4):
+        trace.step(step, 400 * step, 399).launch_graph(400 * step + 5, 10, [("nvjet_gemm", 400 * step + 20, 50)])
+    found = advise(analyze(trace.trace())).findings
+    assert [finding.rule for finding in found] == ["host_bound_dispatch"]
+    assert "CUDA Graph" not in found[0].advice
 
 
 def test_findings_name_evidence_and_the_largest_saving_comes_first() -> None:

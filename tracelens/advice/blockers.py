@@ -74,7 +74,7 @@ def _per_step(analysis: Analysis, rows: Int64s) -> Int64s:
 def _finding(
     counts: Int64s, id: str, message: str, advice: str, where: object = None, evidence: tuple[str, ...] = ()
 ) -> Finding:
-    """A blocker counted per step; proven when every counted step has it. Messages hold {count}, a plural {s} and {steps}."""
+    """A blocker counted per step, proven when every counted step has it; messages hold {count}, {s} and {steps}."""
     per_step = float(counts.mean())
     place = where if isinstance(where, str) else None
     stray = "" if counts.min() else " (not in every step)"
@@ -92,9 +92,8 @@ def _syncs(analysis: Analysis, region: Region) -> Finding | None:
     of = syncs[(syncs["operator"].fillna("") == operator) & (syncs["call"] == call)]
     place = next((place for place in _texts(of["where"]) if place), operator or None)
     repair = next((advice for pattern, advice in REPAIRS if operator and pattern.search(operator)), UNNAMED_REPAIR)
-    message = f"{{count}} wait{{s}} for the device a step{{steps}}, mostly {call}" + (
-        f" in {operator}" if operator else ""
-    )
+    mostly = f"{call} in {operator}" if operator else call
+    message = f"{{count}} wait{{s}} for the device a step{{steps}}, mostly {mostly}"
     found = _finding(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
     return replace(found, proven=found.proven and _recurs(region))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, spread
 from tracelens.advice.region import Region
@@ -14,6 +16,12 @@ def host_scale(region: Region) -> Estimate:
     piece of code on every host, shows how fast this host is: scale = ratio x reference call / median call."""
     ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST
     return spread(ratio * call_gauge(region), C.HOST_SPREAD)
+
+
+def as_compiled(region: Region) -> Region:
+    """The region of a compiled step, whose host the profiler slows less."""
+    ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST
+    return replace(region, speed=region.speed * C.COMPILED_HOST / ratio)
 
 
 def call_gauge(region: Region) -> float:

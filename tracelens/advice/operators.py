@@ -14,7 +14,7 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.region import Region
-from tracelens.analysis.kinds import Kind, kinds
+from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
 
@@ -58,7 +58,10 @@ RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
 POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
 """Operators of which every tensor argument at a step's head is an input."""
 FOREACH: Final = re.compile(r"^_foreach_")
-FOREIGN: Final = re.compile(r"^custom |^$")
+FOREIGN: Final = re.compile(r"^custom ")
+ORPHAN: Final = re.compile(r"^$")
+"""Of device work without an operator, as in a replayed graph: told by its kernel alone."""
+FUSABLE_KINDS: Final = (Kind.POINTWISE, Kind.REDUCTION, Kind.COPY)
 CONVOLUTION: Final = re.compile(r"conv")
 SEQUENCE: Final = re.compile(r"^arange$")
 LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
@@ -166,15 +169,17 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
     one_value = (dims == 0) | ((dims == 3) & (region.product(A.GRID) == 1))
     reduces = np.select([one_value, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
     kind = kinds(region.trace, region.work)
+    orphan = names.match(ORPHAN)
+    own = np.isin(kind, FUSABLE_KINDS) & (origins(region.trace, region.work) == Origin.EAGER)
     rules = (
         (names.match(FOREACH), Role.FOREACH),
-        (names.match(FOREIGN) | names.match(LIBRARY), Role.LIBRARY),
+        (names.match(FOREIGN) | names.match(LIBRARY) | (orphan & ~own), Role.LIBRARY),
         (np.isin(kind, LIBRARY_KINDS), Role.LIBRARY),
         (events.category[region.work] == Category.COPY, Role.LIBRARY),
         (region.memset, Role.VANISHES),
         (names.match(SCATTER), Role.SCATTER),
         (names.match(COLUMN) & region.training, Role.COLUMN),
-        (names.match(REDUCTION), reduces),
+        (names.match(REDUCTION) | (orphan & (kind == Kind.REDUCTION)), reduces),
         (names.match(NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tracelens.advice import constants as C
 from tracelens.advice.compiled import predict_both
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts
 from tracelens.advice.forms import cannot
 from tracelens.advice.fusion import compile_device
+from tracelens.advice.host_time import as_compiled
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Form
 
@@ -22,12 +25,8 @@ def traced_forms(facts: Facts, form: str) -> dict[str, Form]:
     unseen = cannot((), UNSEEN)
     replayed = predict_replay(facts)
     if form == "compile":
-        return {
-            "eager": unseen,
-            "compile": predict_eager(facts).form(),
-            "replay": unseen,
-            "both": replayed.form("manual"),
-        }
+        own = predict_eager(replace(facts, region=as_compiled(facts.region))).form()
+        return {"eager": unseen, "compile": own, "replay": unseen, "both": replayed.form("manual")}
     if form == "both":
         return {"eager": unseen, "compile": unseen, "replay": unseen, "both": replayed.form()}
     both = predict_both(facts, compile_device(facts), capturable=True, pieces=1)

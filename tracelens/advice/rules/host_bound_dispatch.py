@@ -13,6 +13,8 @@ from tracelens.model.units import share as percent
 IDLE: Final = 0.3
 """Share of the step in dispatch and launch gaps from which the host is the limit, profiler cost included: untraced
 gaps are about half as long. [H200]"""
+LAUNCH_LESS: Final = "Launch less: replay a CUDA Graph, fuse with torch.compile, or use fused and foreach operators."
+OUTSIDE: Final = "The graph is launched too late: move host work out from between the replays, or capture more of it."
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
@@ -30,7 +32,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"The device is idle for {percent(idle)} of the traced step while the host prepares launches",
         saving,
         tuple(longest["handle"]),
-        "Launch less: replay a CUDA Graph, fuse with torch.compile, or use fused and foreach operators.",
+        OUTSIDE if analysis.form in ("replay", "both") else LAUNCH_LESS,
     )
 
 
