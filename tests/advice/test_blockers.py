@@ -6,7 +6,7 @@ import pytest
 
 from tests.advice.story import Beat, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
-from tracelens.advice.blockers import VETOES, Finding, find_blockers
+from tracelens.advice.blockers import VETOES, Observation, find_blockers
 from tracelens.advice.forms import find_pieces
 from tracelens.advice.region import find_region
 from tracelens.analysis import analyze
@@ -14,11 +14,11 @@ from tracelens.analysis import analyze
 BODY = [pointwise()] * 10
 
 
-def blockers(*beats: Beat) -> dict[str, Finding]:
+def blockers(*beats: Beat) -> dict[str, Observation]:
     found = analysis(*beats)
     region = find_region(found)
     assert region is not None
-    return {finding.blocker.id: finding for finding in find_blockers(found, region)}
+    return {seen.blocker.id: seen for seen in find_blockers(found, region)}
 
 
 def test_a_plain_step_has_none() -> None:
@@ -43,11 +43,17 @@ def test_one_stray_wait_is_evidence_and_vetoes_nothing() -> None:
     assert "not in every step" in found["sync"].blocker.message
 
 
+def test_a_bare_wait_that_ends_every_step_lies_outside_what_would_be_captured() -> None:
+    found = blockers(*BODY, call("cudaDeviceSynchronize", 200))
+    assert found["sync"].vetoes is False
+    assert blockers(*BODY, call("cudaDeviceSynchronize", 200), *BODY)["sync"].vetoes is True
+
+
 def test_the_wait_that_ends_a_single_recorded_step_is_no_proof() -> None:
     one = analysis(*BODY, steps=1)
     region = find_region(one)
     assert region is not None
-    assert not any(finding.vetoes for finding in find_blockers(one, region))
+    assert not any(seen.vetoes for seen in find_blockers(one, region))
 
 
 def test_pageable_copies_and_host_inputs() -> None:

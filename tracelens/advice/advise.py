@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tracelens.advice import constants as C
-from tracelens.advice.blockers import Finding, find_blockers
+from tracelens.advice.blockers import Observation, find_blockers
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.forms import cannot, predict_forms, repaired
@@ -35,10 +35,10 @@ def advise(analysis: Analysis) -> Advice:
     if region is None or analysis.trust.level == "unusable":
         unknown = {name: cannot((), "the trace cannot be judged") for name in FORMS}
         return Advice(with_stamp(unknown, analysis.trace.stamp), abstain(analysis.trust))
-    findings = find_blockers(analysis, region)
+    observed = find_blockers(analysis, region)
     facts = _calibrated(analysis, find_facts(region))
-    forms, fixed = _forms(analysis, facts, findings)
-    recommendation = recommend(_case(analysis, facts, forms, fixed, findings))
+    forms, fixed = _forms(analysis, facts, observed)
+    recommendation = recommend(_case(analysis, facts, forms, fixed, observed))
     return Advice(forms, recommendation, check_all(analysis, forms))
 
 
@@ -47,20 +47,22 @@ def _case(
     facts: Facts,
     forms: Mapping[str, Form],
     fixed: Mapping[str, Form],
-    findings: tuple[Finding, ...],
+    observed: tuple[Observation, ...],
 ) -> Case:
     now = analysis.form if analysis.form in DONE else "eager"
-    return Case(analysis, forms, findings, fixed, reason(facts), facts.region.training, now)
+    return Case(analysis, forms, observed, fixed, reason(facts), facts.region.training, now)
 
 
-def _forms(analysis: Analysis, facts: Facts, findings: tuple[Finding, ...]) -> tuple[dict[str, Form], dict[str, Form]]:
+def _forms(
+    analysis: Analysis, facts: Facts, observed: tuple[Observation, ...]
+) -> tuple[dict[str, Form], dict[str, Form]]:
     """Forms as the step is, and once its blockers are repaired."""
     stamp = analysis.trace.stamp
     if analysis.form in DONE:
         forms = with_stamp(traced_forms(facts, analysis.form), stamp)
         return forms, forms
-    forms = with_stamp(predict_forms(facts, findings), stamp)
-    if not any(finding.vetoes for finding in findings):
+    forms = with_stamp(predict_forms(facts, observed), stamp)
+    if not any(seen.vetoes for seen in observed):
         return forms, forms
     return forms, predict_forms(replace(facts, region=repaired(facts.region)), ())
 

@@ -39,7 +39,7 @@ UNNAMED_REPAIR: Final = "Remove torch.cuda.synchronize() and other waits from th
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Observation:
     """A blocker, and whether the trace proves it: seen in every counted step, not in a stray one."""
 
     blocker: Blocker
@@ -51,7 +51,7 @@ class Finding:
         return self.proven and self.blocker.id in VETOES
 
 
-def find_blockers(analysis: Analysis, region: Region) -> tuple[Finding, ...]:
+def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]:
     """All blockers of the counted steps."""
     found = (
         _syncs(analysis, region),
@@ -62,7 +62,7 @@ def find_blockers(analysis: Analysis, region: Region) -> tuple[Finding, ...]:
         _allocations(analysis),
         _loader(analysis),
     )
-    return tuple(finding for finding in found if finding is not None)
+    return tuple(seen for seen in found if seen is not None)
 
 
 def _per_step(analysis: Analysis, rows: Int64s) -> Int64s:
@@ -71,18 +71,19 @@ def _per_step(analysis: Analysis, rows: Int64s) -> Int64s:
     return np.bincount(owner[owner != ABSENT], minlength=len(analysis.window.tiles))
 
 
-def _finding(
+def _observe(
     counts: Int64s, id: str, message: str, advice: str, where: object = None, evidence: tuple[str, ...] = ()
-) -> Finding:
+) -> Observation:
     """A blocker counted per step, proven when every counted step has it; messages hold {count}, {s} and {steps}."""
     per_step = float(counts.mean())
     place = where if isinstance(where, str) else None
-    stray = "" if counts.min() else " (not in every step)"
-    text = message.format(count=f"{per_step:.3g}", s="" if per_step == 1 else "s", steps=stray)
-    return Finding(Blocker(id, text, place, per_step, advice, evidence), bool(counts.min() > 0))
+    words = {"{count}": f"{per_step:.3g}", "{s}": "" if per_step == 1 else "s"}
+    words["{steps}"] = "" if counts.min() else " (not in every step)"
+    text = re.sub(r"\{\w+\}", lambda word: words.get(word[0], word[0]), message)
+    return Observation(Blocker(id, text, place, per_step, advice, evidence), bool(counts.min() > 0))
 
 
-def _syncs(analysis: Analysis, region: Region) -> Finding | None:
+def _syncs(analysis: Analysis, region: Region) -> Observation | None:
     syncs = analysis.syncs
     counts = _per_step(analysis, syncs["row"].to_numpy(dtype=np.int64)) if len(syncs) else np.zeros(1, dtype=np.int64)
     if not counts.sum():
@@ -93,15 +94,18 @@ def _syncs(analysis: Analysis, region: Region) -> Finding | None:
     place = next((place for place in _texts(of["where"]) if place), operator or None)
     repair = next((advice for pattern, advice in REPAIRS if operator and pattern.search(operator)), UNNAMED_REPAIR)
     mostly = f"{call} in {operator}" if operator else call
-    message = f"{{count}} wait{{s}} for the device a step{{steps}}, mostly {mostly}"
-    found = _finding(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
-    return replace(found, proven=found.proven and _recurs(region))
+    message = "{count} wait{s} for the device a step{steps}, mostly " + mostly
+    found = _observe(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
+    return replace(found, proven=found.proven and _belongs(region, asked=any(_texts(syncs["operator"]))))
 
 
-def _recurs(region: Region) -> bool:
-    """Whether waits belong to the step: seen in several steps, or several times before the last launch of a single
-    one, which a wait for the end of the recording is not."""
-    return region.steps > 1 or int((region.waits < len(region)).sum()) > 1
+def _belongs(region: Region, *, asked: bool) -> bool:
+    """Whether waits belong to the step's work: an operator asked for one, or they come between launches.
+
+    A bare wait after the last launch is how scripts end a step, or a recording; it lies outside what would be
+    captured. Of a single step one wait is no proof."""
+    between = int((region.waits < len(region)).sum())
+    return (asked or between > 0) if region.steps > 1 else between > 1
 
 
 def _texts(column: pd.Series[str]) -> list[str]:
@@ -115,23 +119,23 @@ def _copies(analysis: Analysis, pattern: re.Pattern[str]) -> Int64s:
     return rows[named(analysis.trace, rows, pattern)] if len(rows) else rows
 
 
-def _pageable(analysis: Analysis) -> Finding | None:
+def _pageable(analysis: Analysis) -> Observation | None:
     counts = _per_step(analysis, _copies(analysis, PAGEABLE))
     if not counts.sum():
         return None
     advice = "Pin the host memory (pin_memory=True) and copy with non_blocking=True, outside the captured region."
-    return _finding(counts, "pageable_copy", "Pageable memory copied {count} time{s} a step{steps}", advice)
+    return _observe(counts, "pageable_copy", "Pageable memory copied {count} time{s} a step{steps}", advice)
 
 
-def _host_inputs(analysis: Analysis) -> Finding | None:
+def _host_inputs(analysis: Analysis) -> Observation | None:
     counts = _per_step(analysis, _copies(analysis, FROM_HOST))
     if not counts.sum():
         return None
     advice = "Give the step static device tensors and copy each batch into them before the replay."
-    return _finding(counts, "host_input", "{count} input{s} a step from the host{steps}", advice)
+    return _observe(counts, "host_input", "{count} input{s} a step from the host{steps}", advice)
 
 
-def _changes(region: Region) -> Finding | None:
+def _changes(region: Region) -> Observation | None:
     """Steps that differ: by shapes when the same operators ran, else by what ran."""
     if region.same_kernels and region.same_shapes:
         return None
@@ -141,10 +145,10 @@ def _changes(region: Region) -> Finding | None:
     else:
         id, what = "changing_kernels", "The kernels change between steps"
         advice = "Make the step's control flow independent of its data, or capture the parts that repeat."
-    return Finding(Blocker(id, what, None, 1.0, advice), True)
+    return Observation(Blocker(id, what, None, 1.0, advice), True)
 
 
-def _host_optimizer(analysis: Analysis) -> Finding | None:
+def _host_optimizer(analysis: Analysis) -> Observation | None:
     """Optimizers that are not capturable count their steps in host tensors and read them in every step."""
     trace, events = analysis.trace, analysis.trace.events
     spans = np.flatnonzero(events.category == Category.ANNOTATION)
@@ -159,7 +163,7 @@ def _host_optimizer(analysis: Analysis) -> Finding | None:
     if not counts.sum():
         return None
     advice = "Give the optimizer capturable=True (or fused=True with it), so that its step counters live on the device."
-    return _finding(counts, "host_optimizer", "{count} optimizer value{s} a step read on the host{steps}", advice)
+    return _observe(counts, "host_optimizer", "{count} optimizer value{s} a step read on the host{steps}", advice)
 
 
 def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
@@ -168,20 +172,20 @@ def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
     return np.isin(operators, analysis.trace.links.operator[calls])
 
 
-def _allocations(analysis: Analysis) -> Finding | None:
+def _allocations(analysis: Analysis) -> Observation | None:
     events = analysis.trace.events
     rows = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
     counts = _per_step(analysis, rows)
     if not counts.sum():
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
-    return _finding(counts, "allocation", "Device memory allocated or freed {count} time{s} a step{steps}", advice)
+    return _observe(counts, "allocation", "Device memory allocated or freed {count} time{s} a step{steps}", advice)
 
 
-def _loader(analysis: Analysis) -> Finding | None:
+def _loader(analysis: Analysis) -> Observation | None:
     share = analysis.attribution.share("dispatch", "input")
     if share < LOADER_SHARE:
         return None
     advice = "Load ahead: more workers, pinned memory, a prefetching copy stream; keep loading outside the region."
     message = f"The data loader holds up the device for {share:.0%} of the step"
-    return Finding(Blocker("host_work", message, None, 1.0, advice), True)
+    return Observation(Blocker("host_work", message, None, 1.0, advice), True)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.blockers import Finding
+from tracelens.advice.blockers import Observation
 from tracelens.advice.compiled import in_pieces, predict_both, predict_compile
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.estimate import Estimate
@@ -37,10 +37,10 @@ class Blocked:
     """Launches per stretch."""
 
 
-def predict_forms(facts: Facts, findings: tuple[Finding, ...]) -> dict[str, Form]:
+def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, Form]:
     """Predicted form by name; a form that cannot run has no step time and names its blockers."""
-    region, blockers = facts.region, tuple(finding.blocker for finding in findings)
-    blocked, compiled, eager = find_pieces(region, findings), compile_device(facts), predict_eager(facts)
+    region, blockers = facts.region, tuple(seen.blocker for seen in observed)
+    blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
     both = predict_both(facts, compiled, capturable=blocked.capturable, pieces=blocked.pieces)
     compile, fused = predict_compile(facts, compiled, eager, blocked.pieces), both.estimate
     if blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
@@ -72,10 +72,10 @@ def unlike_calibration(region: Region) -> float:
     return 1.0 if C.CALIBRATED in region.device.name else C.UNLIKE.get(region.trace.vendor, C.OTHER_VENDOR)
 
 
-def find_pieces(region: Region, findings: tuple[Finding, ...]) -> Blocked:
+def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
     """What the proven blockers leave of the step; a stray wait is no proof and splits nothing."""
-    capturable = not any(finding.vetoes for finding in findings)
-    waits = any(finding.vetoes and finding.blocker.id == "sync" for finding in findings)
+    capturable = not any(seen.vetoes for seen in observed)
+    waits = any(seen.vetoes and seen.blocker.id == "sync" for seen in observed)
     bounds = np.unique(np.concatenate(([0], region.waits, [len(region)]))) if waits else np.array([0, len(region)])
     pieces = max(len(bounds) - 1, 1)
     return Blocked(capturable, pieces, len(region) / (len(region.waits) + 1 if waits else 1))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tracelens.advice.blockers import Finding
+from tracelens.advice.blockers import Observation
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.snippet import snippet
 from tracelens.advice.verdict import choose, confidence, speedup, verdict_of
@@ -39,7 +39,7 @@ class Case:
 
     analysis: Analysis
     forms: Mapping[str, Form]
-    findings: tuple[Finding, ...]
+    observed: tuple[Observation, ...]
     fixed: Mapping[str, Form]
     """The forms once the blockers are repaired."""
     reason: str
@@ -54,7 +54,7 @@ def recommend(case: Case) -> Recommendation:
     chosen = choose({name: form for name, form in case.forms.items() if form.step_ms is not None}, case.now)
     verdict = verdict_of(chosen, case.now)
     after = _after_fix(case, chosen)
-    first = tuple(finding.blocker for finding in case.findings if finding.vetoes) if after else ()
+    first = tuple(seen.blocker for seen in case.observed if seen.vetoes) if after else ()
     return Recommendation(
         verdict=verdict,
         speedup=speedup(case.forms, chosen, case.now),
@@ -63,7 +63,7 @@ def recommend(case: Case) -> Recommendation:
         snippet=snippet(verdict, case.forms[chosen].variant, training=case.training),
         fix_first=first,
         after_fix=after,
-        evidence=tuple(handle for finding in case.findings for handle in finding.blocker.evidence),
+        evidence=tuple(handle for seen in case.observed for handle in seen.blocker.evidence),
     )
 
 
@@ -75,7 +75,7 @@ def abstain(trust: Trust, reason: str | None = None) -> Recommendation:
 
 
 def _doubt(case: Case) -> float:
-    stray = any(not finding.proven and finding.blocker.id == "sync" for finding in case.findings)
+    stray = any(not seen.proven and seen.blocker.id == "sync" for seen in case.observed)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
     whole = WHOLE_FACTOR if case.analysis.window.kind in ("whole", "range") else 1.0
     return TRUST_FACTOR.get(case.analysis.trust.level, 0.5) * (STRAY_FACTOR if stray else 1.0) * mixed * whole
@@ -83,7 +83,7 @@ def _doubt(case: Case) -> float:
 
 def _after_fix(case: Case, chosen: str) -> AfterFix | None:
     """The best form after the repairs, if it is worth them."""
-    if not any(finding.vetoes for finding in case.findings):
+    if not any(seen.vetoes for seen in case.observed):
         return None
     best = choose(case.fixed, case.now)
     now, then = case.forms[chosen], case.fixed[best]
