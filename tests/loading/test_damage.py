@@ -79,6 +79,14 @@ def test_a_byte_order_mark_and_a_spare_comma(tmp_path: Path) -> None:
     assert columns_of(trace)["name"] == ["before", "after"]
 
 
+def test_missing_commas_between_events(tmp_path: Path) -> None:
+    texts = [json.dumps(event(f"op{n}", ts=n)) for n in range(4)]
+    data = f'{{"traceEvents": [{texts[0]} {texts[1]},{texts[2]}\n{texts[3]}]}}'.encode()
+    trace = load_bytes(data, tmp_path)
+    assert kinds(trace) == {"missing commas": 2}
+    assert columns_of(trace)["name"] == ["op0", "op1", "op2", "op3"]
+
+
 def test_an_event_beyond_mending_is_skipped_and_counted(tmp_path: Path) -> None:
     trace = load_events([BEFORE, '{"ph": "X", "name": :::, "ts"}', AFTER], tmp_path)
     assert kinds(trace) == {"unreadable event skipped": 1}

@@ -21,7 +21,8 @@ CLOSE: Final = ord("}")
 EVENT_DEPTH: Final = 1
 _BACKSLASH: Final = ord("\\")
 _COMMA: Final = ord(",")
-_GAP: Final = re.compile(rb"\s*,?\s*")
+_FIRST_GAP: Final = re.compile(rb"\s*,?\s*")
+_GAP: Final = re.compile(rb"\s*,\s*")
 _LONGEST_GAP: Final = 64
 
 
@@ -138,7 +139,7 @@ def _trusted(text: Bytes, opens: Int64s, closes: Int64s) -> tuple[Bytes, int]:
 
 
 def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> int:
-    """How many of the leading events have nothing but white space and at most one comma before them."""
+    """How many of the leading events have white space and one comma before them, which the first may lack."""
     if not len(starts):
         return 0
     before = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1] + 1))
@@ -148,6 +149,6 @@ def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> int:
     for shift, char in enumerate(usual):
         same &= text.take(before + shift, mode="clip") == char
     for index in np.flatnonzero(~same).tolist():
-        if not _GAP.fullmatch(data, int(before[index]), int(starts[index])):
+        if not (_GAP if index else _FIRST_GAP).fullmatch(data, int(before[index]), int(starts[index])):
             return index
     return len(starts)

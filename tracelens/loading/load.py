@@ -38,17 +38,8 @@ def load_trace(path: str | Path, *, progress: Progress | None = None) -> Trace:
     Damage is mended and counted in Trace.repairs. UnreadableError, in one line, if this is no Chrome trace.
     """
     found = sources.find_trace(path)
-    source = sources.Source(found)
-    try:
-        with _no_garbage_collection():
-            return _load(source, _Beat(progress, source))
-    finally:
-        source.close()
-
-
-def _load(source: sources.Source, beat: _Beat) -> Trace:
-    with closing(source.blocks()) as blocks:
-        return _read(source, TextWindow(blocks), beat)
+    with _no_garbage_collection(), closing(sources.Source(found)) as source, closing(source.blocks()) as blocks:
+        return _read(source, TextWindow(blocks), _Beat(progress, source))
 
 
 def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
@@ -95,13 +86,11 @@ def _reread(source: Source, start: int, length: int) -> bytes:
     if not source.compression:
         return _read_plain(source.path, start, length)
     again = sources.Source(source.path)
-    try:
-        window = TextWindow(again.blocks())
+    with closing(again), closing(again.blocks()) as blocks:
+        window = TextWindow(blocks)
         while window.offset + len(window.data) < start + length and window.more():
             window.drop(max(0, min(len(window.data), start - window.offset)))
         return window.data[start - window.offset :][:length]
-    finally:
-        again.close()
 
 
 def _read_plain(path: str, start: int, length: int) -> bytes:

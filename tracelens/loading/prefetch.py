@@ -13,6 +13,9 @@ AHEAD: Final = 4
 _PATIENCE: Final = 0.1
 """Seconds after which a full queue is looked at again, in case nobody wants the rest."""
 
+_FAREWELL: Final = 1.0
+"""Seconds to wait for the thread to end: one that reads a silent pipe may never do."""
+
 
 @dataclass(frozen=True, slots=True)
 class _End:
@@ -37,7 +40,7 @@ def prefetched(blocks: Iterator[bytes]) -> Generator[bytes]:
             raise block.error
     finally:
         unwanted.set()
-        thread.join()
+        thread.join(_FAREWELL)
 
 
 def _fetch(blocks: Iterator[bytes], waiting: queue.Queue[bytes | _End], unwanted: threading.Event) -> None:

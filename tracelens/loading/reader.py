@@ -37,6 +37,7 @@ _EVENT_KEYS: Final = rb"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"
 _NEXT_EVENT: Final = re.compile(rb'\}\s*,?\s*(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:)')
 _ARRAY_END: Final = re.compile(rb'\}\s*,?\s*(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
 _CLOSING: Final = re.compile(rb"(\s*,?\s*)\]")
+_NO_COMMA: Final = re.compile(rb"\s*\{")
 _BETWEEN: Final = re.compile(rb"[\s,]*")
 
 
@@ -49,6 +50,8 @@ class EventReader:
         self._decoder = decoder
         self._emit = emit
         self._slab = SLAB
+        self._follows_event = False
+        """Whether the window begins right behind an event, so that a comma must come next."""
 
     def read(self) -> bool:
         """Hand on all events up to the end of the array, which is dropped; False if the text ends first."""
@@ -82,14 +85,17 @@ class EventReader:
 
     def _take(self, frame: Frame) -> None:
         """Decode the framed events up to the first one that is beyond mending in its frame."""
+        if self._follows_event and _NO_COMMA.match(self._window.data):
+            self._tables.repairs.add("missing commas", self._window.data[:80], self._window.offset)
         batch, count = self._decoder.decode(self._window.data, frame, self._window.offset)
         if count:
             self._emit(batch)
             self._window.drop(int(frame.ends[count - 1]) + 1)
         if count < len(frame):
             self._take_damaged()
-        elif frame.clean:
-            self._slab = min(SLAB, self._slab * 2)
+            return
+        self._follows_event = True
+        self._slab = min(SLAB, self._slab * 2) if frame.clean else SMALL_SLAB
 
     def _lengthen(self) -> bool:
         """Look at more text for the end of an event; False when there is none or the event is absurdly long."""
@@ -124,6 +130,7 @@ class EventReader:
         text = window.data[begin:end].rstrip(b" \t\r\n,")
         self._mend(text, window.offset + begin)
         window.drop(end)
+        self._follows_event = False
         self._slab = SMALL_SLAB
 
     def _mend(self, text: bytes, offset: int) -> None:
