@@ -71,9 +71,15 @@ def test_allocations_in_steady_steps_do_not_prevent_a_capture() -> None:
 
 def test_changing_shapes_are_told_from_changing_kernels() -> None:
     shapes = [at_step(step, pointwise(size=1000 + step)) for step in range(4)]
-    extra = at_step(1, gemm(5))
+    kernels = [at_step(step, gemm(5)) for step in (1, 2, 2)]
     assert blockers(*shapes, *BODY).keys() == {"changing_shapes"}
-    assert blockers(extra, *BODY).keys() == {"changing_kernels"}
+    assert blockers(*kernels, *BODY).keys() == {"changing_kernels"}
+
+
+def test_one_odd_step_of_several_is_evidence_only() -> None:
+    found = blockers(at_step(1, gemm(5)), *BODY)
+    assert found.keys() == {"changing_kernels"}
+    assert not found["changing_kernels"].vetoes
 
 
 def test_an_optimizer_that_counts_on_the_host() -> None:
@@ -108,7 +114,7 @@ def test_every_veto_has_a_story(id: str) -> None:
         "sync": [*BODY, item()],
         "pageable_copy": [upload(), *BODY],
         "changing_shapes": [*[at_step(step, pointwise(size=1000 + step)) for step in range(4)], *BODY],
-        "changing_kernels": [at_step(1, gemm(5)), *BODY],
+        "changing_kernels": [*[at_step(step, gemm(5)) for step in (1, 2, 2)], *BODY],
         "host_optimizer": [],
     }
     if stories[id]:

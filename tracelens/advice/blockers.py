@@ -136,7 +136,8 @@ def _host_inputs(analysis: Analysis) -> Observation | None:
 
 
 def _changes(region: Region) -> Observation | None:
-    """Steps that differ: by shapes when the same operators ran, else by what ran."""
+    """Steps that differ: by shapes when the same operators ran, else by what ran; one odd step of several is no
+    proof."""
     if region.same_kernels and region.same_shapes:
         return None
     if region.same_operators:
@@ -145,7 +146,9 @@ def _changes(region: Region) -> Observation | None:
     else:
         id, what = "changing_kernels", "The kernels change between steps"
         advice = "Make the step's control flow independent of its data, or capture the parts that repeat."
-    return Observation(Blocker(id, what, None, 1.0, advice), True)
+    proven = region.unlike > 1 or region.steps < 3
+    stray = "" if proven else " (one of them)"
+    return Observation(Blocker(id, what + stray, None, region.unlike / region.steps, advice), proven)
 
 
 def _host_optimizer(analysis: Analysis) -> Observation | None:

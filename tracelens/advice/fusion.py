@@ -107,7 +107,7 @@ class _Groups:
         full = self._any((self.role == Role.FULL) & (self.operators.elements[self.work] > C.SPLIT_REDUCTION))
         column = self._any((self.role == Role.COLUMN) & (self.operators.elements[self.work] > C.SPLIT_COLUMN))
         zeroes = self._any(self.role == Role.SCATTER)
-        calls = np.maximum(self._count(np.ones(len(self.work))) / np.maximum(self._operators(), 1), 1)
+        calls = np.maximum(self._sum(np.ones(len(self.work))) / np.maximum(self._operators(), 1), 1)
         foreach = np.where(self._any(self.role == Role.FOREACH), np.ceil(calls) - 1, 0)
         return (1 + full + column + zeroes + foreach).astype(np.int64)
 
@@ -125,7 +125,7 @@ class _Groups:
         inputs = np.where(
             self.operators.elements[self.work] == self._spread(self.elements), self.operators.inputs[self.work], 0
         )
-        uses = self._sum(inputs) - (self._count(inputs > 0) - 1)
+        uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
         reads = np.clip(uses, 1, 2)
         passes = reads + 1
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
@@ -147,9 +147,6 @@ class _Groups:
 
     def _sum(self, values: Floats | Bools) -> Floats:
         return np.add.reduceat(values.astype(np.float64), self.first) if len(self.first) else np.empty(0)
-
-    def _count(self, values: Floats | Bools) -> Floats:
-        return self._sum(values)
 
     def _most(self, values: Floats) -> Floats:
         return np.maximum.reduceat(values, self.first) if len(self.first) else np.empty(0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tracelens.advice.blockers import Observation
+from tracelens.advice.blockers import VETOES, Observation
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.snippet import snippet
 from tracelens.advice.verdict import choose, confidence, speedup, verdict_of
@@ -18,7 +18,7 @@ WORTH_REPAIR: Final = 0.9
 TRUST_FACTOR: Final = {"ok": 1.0, "degraded": 0.7}
 """Confidence left by the trace's trust. [judgement]"""
 STRAY_FACTOR: Final = 0.8
-"""Confidence left when a wait was seen in some steps only. [judgement]"""
+"""Confidence left when what would prevent a capture was seen in some steps only. [judgement]"""
 WHOLE_FACTOR: Final = 0.7
 """Confidence left when the trace shows no repeated step. [judgement]"""
 MOST: Final = 0.95
@@ -75,7 +75,7 @@ def abstain(trust: Trust, reason: str | None = None) -> Recommendation:
 
 
 def _doubt(case: Case) -> float:
-    stray = any(not seen.proven and seen.blocker.id == "sync" for seen in case.observed)
+    stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
     whole = WHOLE_FACTOR if case.analysis.window.kind in ("whole", "range") else 1.0
     return TRUST_FACTOR.get(case.analysis.trust.level, 0.5) * (STRAY_FACTOR if stray else 1.0) * mixed * whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,8 @@ class Region:
     """... from the same operators in the same order."""
     same_shapes: bool
     """... with inputs of the same shapes; True where shapes are not recorded."""
+    unlike: int
+    """Counted steps that differ from the most common one in kernels or shapes."""
 
     def __len__(self) -> int:
         return len(self.work)
@@ -83,7 +86,7 @@ def find_region(analysis: Analysis) -> Region | None:
         return None
     chosen = _typical(trace, runs)
     work = runs[chosen]
-    same = _alike(runs, trace.events.name)
+    same, shapes = _alike(runs, trace.events.name), _shapes(trace)
     duration = trace.events.duration[np.vstack(runs)].mean(axis=0) if same else trace.events.duration[work]
     host = _Host(trace, steps, chosen)
     call = trace.links.launch[work].astype(np.int64)
@@ -108,7 +111,8 @@ def find_region(analysis: Analysis) -> Region | None:
         steps=len(runs),
         same_kernels=same,
         same_operators=_alike(operators := [_operators(trace, run) for run in runs], trace.events.name),
-        same_shapes=_same_shapes(trace, operators),
+        same_shapes=_alike(operators, shapes),
+        unlike=_unlike(trace, runs, shapes),
     )
 
 
@@ -142,12 +146,21 @@ def _alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
     return all(np.array_equal(column[runs[0]], column[other]) for other in runs)
 
 
-def _same_shapes(trace: Trace, runs: list[Int64s]) -> bool:
+def _shapes(trace: Trace) -> Int64s:
+    """Shapes of each row's inputs as an index of their text; ABSENT where not recorded."""
     column = trace.args.get(A.SHAPES)
-    if column is None:
-        return True
-    shapes = [column.at(run) for run in runs]
-    return all(np.array_equal(shapes[0], other) for other in shapes)
+    every = np.full(len(trace.events), ABSENT, dtype=np.int64)
+    if column is not None:
+        every[column.rows] = column.values
+    return every
+
+
+def _unlike(trace: Trace, runs: list[Int64s], shapes: Int64s) -> int:
+    """How many runs differ from the most common one."""
+    operators = [trace.links.operator[run] for run in runs]
+    pairs = zip(runs, operators, strict=True)
+    kinds = Counter((trace.events.name[run].tobytes(), shapes[operator].tobytes()) for run, operator in pairs)
+    return len(runs) - max(kinds.values())
 
 
 class _Host:
