@@ -53,7 +53,7 @@ EVENTS = st.fixed_dictionaries(
     },
 )
 LAYOUTS = st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}, {"ensure_ascii": False}])
-HEAD = 300_000
+HEAD = 200_000
 """Bytes of each real trace that are compared; later ones repeat the same kinds of event."""
 QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 

@@ -2,7 +2,7 @@
 
 Numbers go from digits to int64, texts through hashes of their bytes to numbers, so that Python sees each
 distinct text once. An event with anything unusual (a missing or repeated member, a number with an exponent,
-a text that does not decode, metadata) is decoded alone, by the careful decoder.
+a text that does not decode, the name of a lane) is decoded alone, by the careful decoder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tracelens.loading.framing import QUOTE, Frame
 from tracelens.loading.interning import HashTable
 from tracelens.loading.keys import ARGUMENT_CODES, IS_TEXT, LAST_CODE, Key
 from tracelens.loading.slab import Slab
-from tracelens.loading.tables import METADATA_PHASE, Tables
+from tracelens.loading.tables import METADATA_PHASE, PROCESS_NAME, THREAD_NAME, Tables
 from tracelens.loading.texts import UNDECODABLE, TextReader
 from tracelens.loading.words import Hashes, mixed
 from tracelens.model import arguments
@@ -79,6 +79,7 @@ class Scanner:
         hashes = self._hashes(slab, numbers)
         texts = self._texts(slab, hashes)
         _fill_texts(slab, batch, texts)
+        self._set_naming_aside(slab, batch)
         columns = {name: _members_of_column(slab, name, batch, texts) for name in SPARSE_KINDS}
         self._fill_lanes(slab, batch, hashes)
         for name, found in columns.items():
@@ -108,6 +109,12 @@ class Scanner:
         texts[categories] = self._reader.categories(slab, categories, hashes[categories])
         slab.set_aside(texts == UNDECODABLE)
         return texts
+
+    def _set_naming_aside(self, slab: Slab, batch: Batch) -> None:
+        """Metadata events that name lanes are for the careful decoder, which learns the names."""
+        metadata = np.flatnonzero(batch.phase == METADATA_PHASE)
+        naming = [self._tables.names.known(name) for name in (PROCESS_NAME, THREAD_NAME)]
+        slab.odd[metadata[np.isin(batch.name[metadata], naming)]] = True
 
     def _fill_lanes(self, slab: Slab, batch: Batch, hashes: Hashes) -> None:
         """Number the lane of each event that is not odd."""
@@ -147,12 +154,11 @@ def _set_irregular_aside(slab: Slab) -> None:
 
 
 def _fill_phase(slab: Slab, batch: Batch) -> None:
-    """The one character of `ph`; metadata events are odd, since they name lanes."""
+    """The one character of `ph`."""
     phases = slab.having(Key.PHASE)
     value = slab.members.value[phases]
     slab.set_aside(phases[slab.members.end[phases] - value != 2])
     batch.phase[slab.members.row[phases]] = slab.text.at(value + 1)
-    slab.odd |= batch.phase == METADATA_PHASE
 
 
 def _numbers(slab: Slab) -> Int64s:

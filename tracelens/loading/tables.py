@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Final
 
 from tracelens.loading.careful import Record
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.vocabulary import category
-from tracelens.model.events import Lanes
+from tracelens.model.events import ABSENT, Lanes
 
-METADATA_PHASE = ord("M")
+METADATA_PHASE: Final = ord("M")
 
 
 class Texts:
@@ -28,6 +29,15 @@ class Texts:
             self.all.append(text)
         return known
 
+    def known(self, text: str) -> int:
+        """Number of a text, ABSENT if it has none."""
+        return self._ids.get(text, ABSENT)
+
+
+PROCESS_NAME: Final = "process_name"
+THREAD_NAME: Final = "thread_name"
+"""Metadata events that name lanes."""
+
 
 @dataclass
 class LaneTable:
@@ -43,9 +53,9 @@ class LaneTable:
 
     def learn(self, record: Record) -> None:
         """Take the name of a process or thread from a metadata event."""
-        if record.phase == METADATA_PHASE and record.name == "process_name":
+        if record.phase == METADATA_PHASE and record.name == PROCESS_NAME:
             self._processes[record.pid] = record.label
-        elif record.phase == METADATA_PHASE and record.name == "thread_name":
+        elif record.phase == METADATA_PHASE and record.name == THREAD_NAME:
             self._threads[record.pid, record.tid] = record.label
 
     def lanes(self) -> Lanes:
