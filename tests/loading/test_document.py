@@ -144,3 +144,16 @@ def test_a_chrome_trace_of_another_tool_loads(tmp_path: Path) -> None:
     trace = load_bytes(data, tmp_path)
     assert trace.events.phase.tolist() == [ord("B"), ord("E")]
     assert trace.vendor == "none"
+
+
+def test_an_event_longer_than_a_slab(tmp_path: Path) -> None:
+    long = event("long", args={"External id": 5, "Call stack": "x" * 3_000_000, "other": [["{", 1]] * 200_000})
+    columns = columns_of(load_bytes(kineto([EVENTS[0], long, EVENTS[2]]), tmp_path))
+    assert columns["name"] == ["op0", "long", "op2"]
+    assert columns["external_id"] == [0, 5, 2]
+
+
+def test_deep_nesting_is_no_crash(tmp_path: Path) -> None:
+    deep = json.dumps(event("deep", args={"a": 0})).replace("0}", "[" * 50_000 + "]" * 50_000 + "}")
+    trace = load_bytes(kineto([EVENTS[0], deep, EVENTS[2]]), tmp_path)
+    assert {"op0", "op2"} <= set(columns_of(trace)["name"])

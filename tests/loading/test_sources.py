@@ -127,3 +127,10 @@ def test_an_error_of_blocks_fetched_ahead_is_raised_behind_them() -> None:
     assert next(ahead) == b"a"
     with pytest.raises(DamagedStreamError, match="cut"):
         next(ahead)
+
+
+def test_zstd_is_read_or_refused_in_one_line(tmp_path: Path) -> None:
+    empty_frame = b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"
+    with pytest.raises(UnreadableError, match=r"zstandard|empty") as refusal:
+        load_bytes(empty_frame, tmp_path, "trace.json.zst")
+    assert "\n" not in str(refusal.value)
