@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.loading.stepwise import StepwiseDecoder
 from tests.loading.traces import HEADER, assert_same, load_bytes
 from tests.reference import reference_traces
 from tracelens.loading import load, load_trace
 from tracelens.loading.fields import ARGUMENTS
 from tracelens.loading.inflate import GZIP_MAGIC
-from tracelens.loading.stepwise import StepwiseDecoder
 from tracelens.model.events import Trace
 
 NAMES = st.sampled_from(

@@ -50,14 +50,14 @@ _INTEGERS: Final = _codes(Key.PID, Key.TID, Key.ID, *_arguments(Kind.INTEGER))
 _THOUSANDTHS: Final = _codes(Key.TIME, Key.DURATION, *_arguments(Kind.FLOAT))
 _NAMES: Final = _codes(Key.NAME) | IS_TEXT
 _LANE_PARTS: Final = _codes(Key.PID, Key.TID)
+_HASHED: Final = _NAMES | _LANE_PARTS | _codes(Key.CATEGORY)
 _QUOTED: Final = _codes(Key.PHASE, Key.CATEGORY, Key.NAME)
 _NARROW: Final = _codes(*_COLUMNS[DEVICE], *_COLUMNS[STREAM])
 _FLOW_PHASES: Final = np.frombuffer(b"stf", dtype=np.uint8)
 _NULL: Final = ord("n")
-_SECOND_PART: Final = np.uint64(0xA24BAED4963EE407)
-
-
 _REQUIRED: Final = (Key.PHASE, Key.NAME, Key.PID, Key.TID, Key.TIME)
+_SECOND_PART: Final = np.uint64(0xA24BAED4963EE407)
+"""Added to the hash of a tid, so that swapping pid and tid makes another lane."""
 
 
 class Scanner:
@@ -140,9 +140,6 @@ class Scanner:
             records.append(found)
         fill(batch, rows[: len(records)], records, self._tables)
         return batch, len(batch)
-
-
-_HASHED: Final = _NAMES | _LANE_PARTS | _codes(Key.CATEGORY)
 
 
 def _set_irregular_aside(slab: Slab) -> None:
