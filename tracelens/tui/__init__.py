@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 SLOW_LINE: Final = {"TEXTUAL_FPS": "15", "TEXTUAL_SMOOTH_SCROLL": "0", "TEXTUAL_ANIMATIONS": "none"}
 """What spares bytes over SSH; read by textual when it is imported."""
@@ -14,7 +14,7 @@ def run(
     path: str,
     *,
     view: str | None = None,
-    range: tuple[int, int] | None = None,
+    range: tuple[int, int] | Literal["all"] | None = None,
     select: str | None = None,
     device: int | None = None,
     step: str | None = None,
@@ -35,7 +35,8 @@ def run(
     from tracelens.tui.app import TraceLens
     from tracelens.tui.links import Place
 
-    app = TraceLens(opening, place=Place(view or "overview", range, select), files=files, folder=path)
+    place = Place(view or "overview", None if range == "all" else range, select)
+    app = TraceLens(opening, place=place, files=files, folder=path)
     return app.run(mouse=mouse) or 0
 
 

@@ -92,7 +92,7 @@ class Desk(Shell):
         if self.switcher.query(f"#{widget.id}"):
             await self.switcher.query_one(f"#{widget.id}").remove()
         await self.switcher.add_content(widget, set_current=True)
-        widget.focus()
+        self.screen_stack[0].set_focus(widget)
         self.sync_lines()
 
     def _tick(self) -> None:
@@ -163,9 +163,8 @@ class Desk(Shell):
         self.switcher.current = widget.id
         if isinstance(widget, TablesView):
             widget.turn_to(view)
-            widget.grid.focus()
-        else:
-            widget.focus()
+        # At once, so that the next key is the new view's.
+        self.screen_stack[0].set_focus(widget.grid if isinstance(widget, TablesView) else widget)
         self.sync_lines()
 
     async def _widget(self, view: str) -> Widget:

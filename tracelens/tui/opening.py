@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from tracelens.errors import TraceLensError
 
@@ -43,13 +43,13 @@ class Opening(threading.Thread):
         *,
         device: int | None = None,
         step: str | None = None,
-        span: tuple[int, int] | None = None,
+        span: tuple[int, int] | Literal["all"] | None = None,
     ) -> None:
         super().__init__(name=f"opening {path}", daemon=True)
         self.path = path
         self.device = device
         self.step = step
-        self.span = span
+        self.span: tuple[int, int] | Literal["all"] | None = span
         self.progress = Progress()
         self.done = False
         self.error: str | None = None

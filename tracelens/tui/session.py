@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def judge(
     *,
     device: int | None = None,
     step: str | None = None,
-    span: tuple[int, int] | None = None,
+    span: tuple[int, int] | Literal["all"] | None = None,
 ) -> Session:
     """Analyze a trace over one window and advise on it; errors are those of `analyze`."""
     # Deferred, so that what only looks at a session need not load the analysis.
@@ -111,4 +111,4 @@ def judge(
 
     analysis = analyze(trace, device=device, step=step, span=span)
     advice = advise(analysis)
-    return Session(path, analysis, advice, build(analysis, advice, limit=0), span)
+    return Session(path, analysis, advice, build(analysis, advice, limit=0), None if span == "all" else span)

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher
 
+from tracelens.exitcodes import ExitCode
 from tracelens.tui import clipboard
 from tracelens.tui.actions import EVERYWHERE, bindings
 from tracelens.tui.rows import Row, row, strong
@@ -76,10 +77,10 @@ class Shell(App[int]):
         """End cleanly, with the terminal restored, when the session is ended from outside."""
         loop = asyncio.get_running_loop()
         for ending in ENDINGS:
-            loop.add_signal_handler(ending, self._end, ending)
+            loop.add_signal_handler(ending, self._end)
 
-    def _end(self, ending: signal.Signals) -> None:
-        self.exit(128 + ending, return_code=128 + ending)
+    def _end(self) -> None:
+        self.exit(int(ExitCode.INTERRUPTED), return_code=int(ExitCode.INTERRUPTED))
 
     async def on_event(self, event: events.Event) -> None:
         """A key ends the news; what it does draws the status anew."""

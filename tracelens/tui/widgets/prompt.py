@@ -14,8 +14,7 @@ class Prompt(Input):
     """Asks for one line for some purpose; hidden while nothing is asked."""
 
     DEFAULT_CSS = """
-    Prompt, Prompt:focus { height: 1; border: none; padding: 0; display: none; background: $background; }
-    Prompt.-asking { display: block; }
+    Prompt, Prompt:focus { height: 1; border: none; padding: 0; background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave", show=False)]
 
@@ -30,6 +29,7 @@ class Prompt(Input):
         super().__init__(id="prompt", select_on_focus=False)
         # A blinking cursor would send bytes for as long as the prompt is open.
         self.cursor_blink = False
+        self.display = False
         self._purpose = ""
 
     def ask(self, purpose: str, question: str, answer: str = "") -> None:
@@ -38,11 +38,12 @@ class Prompt(Input):
         self.placeholder = question
         self.value = answer
         self.cursor_position = len(answer)
-        self.add_class("-asking")
-        self.focus()
+        # At once, so that what is typed next is not taken for keys of the view.
+        self.display = True
+        self.screen.set_focus(self)
 
     def _close(self, text: str | None) -> None:
-        self.remove_class("-asking")
+        self.display = False
         self.post_message(self.Answered(self._purpose, text))
 
     def on_input_submitted(self, message: Input.Submitted) -> None:

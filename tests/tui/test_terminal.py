@@ -1,0 +1,141 @@
+"""The real program in a real terminal: driven by keys through tmux, at three sizes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TMUX = shutil.which("tmux")
+pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
+PATIENCE_S = 60.0
+
+
+class Terminal:
+    """One tmux server with one window."""
+
+    def __init__(self, folder: Path, size: tuple[int, int], words: list[str], **environment: str) -> None:
+        self.socket = str(folder / "tmux.socket")
+        program = shlex.join([*(f"{k}={v}" for k, v in environment.items()), sys.executable, "-m", "tracelens", *words])
+        script = folder / "session.sh"
+        script.write_text(f"env {program}\necho code $?\nstty -a | grep -o -- '-\\?echo '\nsleep 600\n")
+        where = ["-x", str(size[0]), "-y", str(size[1]), "-c", str(folder)]
+        clean = {k: v for k, v in os.environ.items() if k not in ("TMUX", "NO_COLOR")}
+        self._tmux("-f", "/dev/null", "new-session", "-d", *where, f"sh {script}", environment=clean)
+
+    def _tmux(self, *words: str, environment: dict[str, str] | None = None) -> str:
+        assert TMUX is not None
+        done = subprocess.run([TMUX, "-S", self.socket, *words], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def screen(self) -> str:
+        return self._tmux("capture-pane", "-p")
+
+    def wait(self, *words: str) -> str:
+        """The screen, once all words are on it."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            screen = self.screen()
+            if all(word in screen for word in words):
+                return screen
+            time.sleep(0.05)
+        pytest.fail(f"{words} never came:\n{self.screen()}")
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        self._tmux("send-keys", "-l", text)
+
+    def resize(self, width: int, height: int) -> None:
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def program(self) -> int:
+        """Process id of the app."""
+        shell = int(self._tmux("display-message", "-p", "#{pane_pid}"))
+        children = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        return int(children[0])
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+
+@pytest.fixture
+def terminals(tmp_path: Path) -> Iterator[list[Terminal]]:
+    opened: list[Terminal] = []
+    yield opened
+    for terminal in opened:
+        terminal.close()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+def test_a_session_from_the_verdict_to_the_event(
+    tmp_path: Path, eager: Path, terminals: list[Terminal], size: tuple[int, int]
+) -> None:
+    terminal = Terminal(tmp_path, size, [eager.name])
+    terminals.append(terminal)
+    terminal.wait("Overview" if size[0] > 100 else "Over", "Four ways to run the step", "What costs most")
+    terminal.press("G")
+    terminal.wait("gap g-", "dispatch.python", "filled by")
+    terminal.press("[")
+    terminal.wait("cudaLaunchKernel  l-")
+    terminal.press("v")
+    terminal.wait("Range started")
+    terminal.press("Right", "v")
+    terminal.wait("Judged")
+    terminal.press("3")
+    terminal.wait("of the range")
+    terminal.press("V")
+    terminal.wait("Judged the whole window")
+    terminal.press("4", "/")
+    terminal.type("relu")
+    terminal.press("Enter")
+    terminal.wait("search 'relu'")
+    terminal.press("e", "3")
+    terminal.wait("eager.report.json")
+    terminal.press("Enter")
+    terminal.wait("Wrote eager.report.json")
+    terminal.resize(50, 12)
+    terminal.wait("tracelens needs a terminal of 60x16 or more.")
+    terminal.resize(*size)
+    terminal.wait("aten::relu")
+    terminal.press("q")
+    terminal.wait("code 0", "\necho")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_as_it_was(
+    tmp_path: Path, eager: Path, terminals: list[Terminal], ending: signal.Signals
+) -> None:
+    terminal = Terminal(tmp_path, (80, 24), [eager.name])
+    terminals.append(terminal)
+    terminal.wait("What costs most")
+    os.kill(terminal.program(), ending)
+    screen = terminal.wait("code 130", "\necho")
+    assert "Traceback" not in screen
+    assert "What costs most" not in screen
+
+
+def test_a_bad_file_gives_a_screen_and_its_exit_code(tmp_path: Path, terminals: list[Terminal]) -> None:
+    (tmp_path / "bad.json").write_text("nothing")
+    terminal = Terminal(tmp_path, (80, 24), ["bad.json"])
+    terminals.append(terminal)
+    terminal.wait("This cannot be opened", "bad.json")
+    terminal.press("q")
+    terminal.wait("code 3", "\necho")
+
+
+def test_a_link_opens_where_it_was_copied(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
+    words = [eager.name, "--view", "timeline", "--range", "1ms..3ms", "--select", "g-3", "--no-mouse"]
+    terminal = Terminal(tmp_path, (120, 40), words, NO_COLOR="1")
+    terminals.append(terminal)
+    terminal.wait("gap g-3", "1.00 ms to 3.00 ms")
