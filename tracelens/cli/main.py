@@ -15,17 +15,19 @@ from tracelens.cli.command import Command, Parser
 from tracelens.cli.report import ReportCommand
 from tracelens.cli.show import ShowCommand
 from tracelens.cli.suggest import did_you_mean
+from tracelens.cli.view import ViewCommand, is_for_app
 from tracelens.errors import TraceLensError, UsageError
 from tracelens.exitcodes import ExitCode
 from tracelens.version import __version__
 
-COMMANDS: Final[tuple[Command, ...]] = (ReportCommand(), ShowCommand())
+COMMANDS: Final[tuple[Command, ...]] = (ViewCommand(), ReportCommand(), ShowCommand())
 _OWN_OPTIONS: Final = frozenset({"-h", "--help", "--version"})
 _ABOUT: Final = """\
 Reads a torch.profiler trace, accounts for every nanosecond of a step, and says
 whether torch.compile, CUDA Graph replay, both or neither will help."""
 _EXIT_CODES: Final = """\
-tracelens PATH is short for tracelens report PATH.
+tracelens PATH is short for tracelens view PATH on a terminal, else for
+tracelens report PATH.
 
 exit codes: 0 done, 1 a --fail-on condition holds, 2 the command is wrong,
 3 the trace cannot be read, 4 it holds no device work, 130 interrupted"""
@@ -50,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> ExitCode:
     if words and _is_path(words[0]):
-        words = [ReportCommand.name, *words]
+        words = [ViewCommand.name if is_for_app(words) else ReportCommand.name, *words]
     try:
         options = _parser().parse_args(words or ["--help"])
     except SystemExit:

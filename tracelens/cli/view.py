@@ -1,0 +1,62 @@
+"""tracelens view: the terminal app."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from tracelens.cli.command import add_trace
+from tracelens.cli.report import add_window
+from tracelens.errors import UsageError
+from tracelens.exitcodes import ExitCode
+from tracelens.tui.links import VIEWS
+
+OPTIONS: Final = frozenset({"--view", "--select", "--no-mouse", "--fps", "--step", "--range", "--device"})
+
+
+class ViewCommand:
+    """Open a trace in the terminal."""
+
+    name = "view"
+    summary = "the report and the timeline behind it, in an app in the terminal"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Declare what to open and where to begin."""
+        add_trace(parser)
+        parser.add_argument("--view", choices=VIEWS, default="overview", help="begin with this view")
+        parser.add_argument("--select", metavar="HANDLE", help="begin at an event or gap (g-12, k-5, ...)")
+        parser.add_argument("--no-mouse", dest="mouse", action="store_false", help="leave the mouse to the terminal")
+        parser.add_argument("--fps", metavar="N", type=int, help="draw at most N times a second (15 over SSH)")
+        add_window(parser)
+
+    def run(self, options: argparse.Namespace) -> ExitCode:
+        """Run the app; the exit code is that of opening the trace."""
+        if not has_screen():
+            raise UsageError("view needs a terminal; tracelens report prints the same without one")
+        from tracelens import tui
+
+        code = tui.run(
+            options.trace,
+            view=options.view,
+            range=options.range,
+            select=options.select,
+            device=options.device,
+            step=options.step,
+            mouse=options.mouse,
+            fps=options.fps,
+        )
+        return ExitCode(code) if code in set(ExitCode) else ExitCode.INTERRUPTED
+
+
+def has_screen() -> bool:
+    """Whether there is a terminal that an app can draw on and read keys from."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def is_for_app(words: Sequence[str]) -> bool:
+    """Whether a command without a name is one for the app: on a terminal, and asking for no output."""
+    options = {word.partition("=")[0] for word in words if word.startswith("-")}
+    return has_screen() and options <= OPTIONS
