@@ -70,9 +70,11 @@ def orjson_reader() -> Callable[[str], object]:
 
 
 def peer_reader() -> Callable[[str], object]:
-    from hta.common.trace import parse_trace_file
+    """Its parser alone: what it does next takes time quadratic in the steps of a repeated trace."""
+    from hta.common.trace_parser import parse_trace_dataframe
+    from hta.configs.parser_config import ParserConfig
 
-    return parse_trace_file
+    return lambda path: parse_trace_dataframe(path, ParserConfig.get_default_cfg())
 
 
 READERS: Final[dict[str, Callable[[], Callable[[str], object]]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -214,4 +214,4 @@ class Trace:
     def stamp(self) -> Mapping[str, Any] | None:
         """What `tracelens capture` wrote into the trace, if it did: the form object and its run."""
         stamp = self.metadata.get("tracelens")
-        return stamp if isinstance(stamp, dict) else None
+        return cast("Mapping[str, Any]", stamp) if isinstance(stamp, dict) else None
