@@ -85,9 +85,10 @@ class Campaign:
         steps = outcome.result["steps_seen"] if outcome.result else 0
         ended_early = outcome.result is not None and not outcome.finished and outcome.cut is None and not record.error
         if ended_early and steps >= LEAST_STEPS and outcome.result is not None:
-            print(f"{job.name}: only {steps} whole steps; again with smaller phases", file=sys.stderr)
-            smaller = job.with_(plan=job.plan.shrunk(steps), target=Target(**outcome.result["target"]))
-            outcome, record = self._once(smaller, passthrough)
+            print(f"{job.name}: only {steps} whole steps; again with phases that fit", file=sys.stderr)
+            plan = Plan(**outcome.result["plan"]).fitted(steps)
+            outcome, record = self._once(job.with_(plan=plan, target=Target(**outcome.result["target"])), passthrough)
+            self.job = self.job.with_(plan=plan)
         if not record.error and not outcome.finished:
             record.error = _why_nothing(outcome)
         if record.outputs == "differ":

@@ -59,7 +59,7 @@ def _add_phases(group: Group) -> None:
         "--warmup", type=_count, default=plan.warmup, metavar="N", help="steps before measuring (%(default)s)"
     )
     group.add_argument(
-        "--measure", type=_count, default=plan.measure, metavar="N", help="steps without profiler (%(default)s)"
+        "--measure", type=_count, metavar="N", help=f"steps without profiler ({plan.measure}, short ones more often)"
     )
     group.add_argument("--active", type=_count, default=plan.active, metavar="N", help="traced steps (%(default)s)")
     group.add_argument("--to-end", action="store_true", help="let the script run to its end after the last needed step")
@@ -126,6 +126,11 @@ def _check_function(script: Script, name: str) -> None:
         raise ScriptError(f"no function {name} in {script.path.name}; it has {', '.join(sorted(known)) or 'none'}")
 
 
+def _plan(options: argparse.Namespace) -> Plan:
+    measure = options.measure or Plan().measure
+    return Plan(options.warmup, measure, options.active, longer=options.measure is None)
+
+
 def _job(options: argparse.Namespace, directory: Path, run: str) -> Job:
     return first_job(
         options.script,
@@ -133,7 +138,7 @@ def _job(options: argparse.Namespace, directory: Path, run: str) -> Job:
         directory,
         run,
         is_module=options.is_module,
-        plan=Plan(options.warmup, options.measure, options.active),
+        plan=_plan(options),
         target=Target(options.function, options.module),
         seed=options.seed,
         compile_mode=options.compile_mode,

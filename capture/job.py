@@ -18,6 +18,8 @@ class Plan:
     measure: int = 70
     active: int = 4
     profiler_warmup: int = 2
+    longer: bool = True
+    """Whether short steps are measured more often than that, until their time is long enough to be honest."""
     available: int | None = None
     """Whole steps that the script is known to make; None before one run has ended by itself."""
 
@@ -26,12 +28,14 @@ class Plan:
         """All steps that a form needs."""
         return self.warmup + self.measure + self.profiler_warmup + self.active
 
-    def shrunk(self, steps: int) -> Plan:
-        """Return the plan that fits a script of that many whole steps (at least LEAST_STEPS)."""
+    def fitted(self, steps: int) -> Plan:
+        """Return the plan for a script of that many whole steps (at least LEAST_STEPS): its own phases, or smaller."""
+        if steps >= self.steps:
+            return replace(self, available=steps)
         active = max(1, min(self.active, steps // 5))
         rest = steps - active - 1
         warmup = max(2, min(self.warmup, max(rest // 3, min(5, rest - 3))))
-        return Plan(warmup, min(self.measure, rest - warmup), active, 1, steps)
+        return Plan(warmup, min(self.measure, rest - warmup), active, 1, self.longer, steps)
 
 
 @dataclass(frozen=True)

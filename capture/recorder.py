@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -24,6 +25,8 @@ CHUNKS = 6
 """Timed chunks of steps; their spread is the reported range."""
 CHUNK_S = 0.5
 """A chunk ends early after so many seconds, so that slow steps are not repeated beyond need."""
+LEAST_CHUNK_S = 0.05
+"""A chunk of short steps goes on until it has lasted so long."""
 COMPARED = 3
 """Steps before the end of the warm-up whose outputs are compared."""
 QUIET = 3
@@ -48,6 +51,7 @@ class Recorder:
         self._clock, self._samples, self._syncs = Clock(self._cuda), Samples(), SyncLog()
         self._random = RandomWatch(self._cuda)
         self._sampling, self._steps_on_call = False, True
+        self._spare = 0.0
         self._phases = self._all_phases()
         self._named_parameters: Callable[[], Iterator[tuple[str, torch.Tensor]]] | None = None
         self._installed = time.perf_counter()
@@ -146,26 +150,32 @@ class Recorder:
 
     def _measure(self) -> Iterator[None]:
         """Run one detailed chunk, then the timed ones; with too few steps for that, every chunk is both."""
-        chunks = CHUNKS + 1
+        chunks, available = CHUNKS + 1, self.plan.available
+        if self.plan.longer:
+            rest = self.plan.steps - self.plan.warmup
+            self._spare = math.inf if available is None else available - self.step - rest
         few = self.plan.measure < chunks
         ends = [self.plan.measure * chunk // chunks for chunk in range(chunks + 1)]
         for chunk, (begin, end) in enumerate(pairwise(ends)):
             if begin < end:
-                yield from self._measure_chunk(range(begin, end), chunk == 0 or few, chunk > 0 or few)
+                yield from self._measure_chunk(end - begin, chunk == 0 or few, chunk > 0 or few)
         self._keep_times()
         self._save()
 
-    def _measure_chunk(self, steps: range, detailed: bool, timed: bool) -> Iterator[None]:
+    def _measure_chunk(self, steps: int, detailed: bool, timed: bool) -> Iterator[None]:
+        """Run that many steps: fewer if they take too long, more if too short and there are some to spare."""
         self._clock.start_chunk(detailed)
-        self._board.show("measuring", steps.start, self.plan.measure)
-        for step in steps:
-            self._board.step(step)
+        self._board.show("measuring", 0, steps)
+        done, seconds = 0, 0.0
+        while (done < steps and seconds < CHUNK_S) or (seconds < LEAST_CHUNK_S and self._spare > 0):
+            self._spare -= done >= steps
+            self._board.step(done)
             yield
             self.step += 1
-            self.record.steps = (self.record.steps or 0) + timed
-            if self._clock.end_step() > CHUNK_S:
-                break
+            done += 1
+            seconds = self._clock.end_step()
         self._clock.end_chunk(timed)
+        self.record.steps = (self.record.steps or 0) + done * timed
 
     def _keep_times(self) -> None:
         clock, record = self._clock, self.record

@@ -36,8 +36,8 @@ from capture.tape import Tape
 
 
 @given(st.integers(LEAST_STEPS, 2000), st.integers(1, 50), st.integers(1, 500), st.integers(1, 20))
-def test_a_shrunk_plan_fits_and_keeps_every_phase(steps: int, warmup: int, measure: int, active: int) -> None:
-    plan = Plan(warmup, measure, active).shrunk(steps)
+def test_a_fitted_plan_fits_and_keeps_every_phase(steps: int, warmup: int, measure: int, active: int) -> None:
+    plan = Plan(warmup, measure, active).fitted(steps)
     assert plan.steps <= steps
     assert min(plan.warmup, plan.measure, plan.active, plan.profiler_warmup) >= 1
 
