@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pickle
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Hashable
@@ -344,3 +345,8 @@ def test_run_directory_is_whole_at_every_moment(tmp_path: Path) -> None:
     directory.finish(True)
     with pytest.raises(RunDirectoryError, match="--force"):
         RunDirectory(tmp_path / "run", [], "s").create(force=False)
+
+
+def test_options_are_read_without_torch() -> None:
+    code = "import sys, capture.cli; capture.cli.parser(); sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode == 0

@@ -157,14 +157,6 @@ def test_early_exit_keeps_its_code_and_message(workshop: Workshop) -> None:
     assert "enough" in run.stderr.splitlines()
 
 
-def test_nothing_repeats(workshop: Workshop) -> None:
-    workshop.write("import torch\nprint(torch.ones(2).sum())\n")
-    run = workshop.capture("script.py")
-    assert run.code == 2
-    assert "--function" in run.form("eager")["error"]
-    assert "Traceback" not in run.stderr
-
-
 def test_spawned_workers_find_the_scripts_own_capture(workshop: Workshop) -> None:
     workshop.write("def double(x):\n    return 2 * x\n", "capture/__init__.py")
     workshop.write(
@@ -279,9 +271,12 @@ def test_interrupt_leaves_what_was_finished(workshop: Workshop) -> None:
     assert (workshop.path / "eager.pt.trace.json.gz").exists()
 
 
-def test_earlier_run_is_replaced_only_by_force(workshop: Workshop) -> None:
+def test_nothing_repeats_and_an_earlier_run_is_replaced_only_by_force(workshop: Workshop) -> None:
     workshop.write("import torch\n")
-    assert workshop.capture("--forms", "eager", "script.py").code == 2
+    nothing = workshop.capture("--forms", "eager", "script.py")
+    assert nothing.code == 2
+    assert "--function" in nothing.form("eager")["error"]
+    assert "Traceback" not in nothing.stderr
     keep = workshop.path / "notes.txt"
     keep.write_text("mine")
     refused = workshop.capture("--forms", "eager", "script.py")
