@@ -8,9 +8,14 @@ import pytest
 
 from tracelens.tui.actions import (
     ACTIONS,
+    ADVICE,
     EVERYWHERE,
+    FORMS,
+    OVERVIEW,
     SCOPES,
+    TABLE,
     TIMELINE,
+    Action,
     Situation,
     bindings,
     find,
@@ -19,6 +24,12 @@ from tracelens.tui.actions import (
     key_names,
     markdown,
 )
+from tracelens.tui.app import TraceLens
+from tracelens.tui.views.advice import AdviceView
+from tracelens.tui.views.forms import FormsView
+from tracelens.tui.views.overview import OverviewView
+from tracelens.tui.views.timeline import TimelineView
+from tracelens.tui.widgets.table import TableView
 
 EATEN = {"ctrl+b", "ctrl+a", "ctrl+s", "f1"}
 """Keys that tmux, screen or terminals keep for themselves."""
@@ -55,3 +66,18 @@ def test_the_readme_table_has_a_line_for_each_action() -> None:
     assert len(markdown().splitlines()) == len(ACTIONS) + 2
     assert "| timeline | `w` `+` `=` | Zoom in at the cursor |" in markdown()
     assert key_names(find("search")) == "/"
+
+
+OWNERS = {
+    EVERYWHERE: TraceLens,
+    OVERVIEW: OverviewView,
+    TIMELINE: TimelineView,
+    TABLE: TableView,
+    ADVICE: AdviceView,
+    FORMS: FormsView,
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+def test_every_action_is_done_by_the_owner_of_its_scope(action: Action) -> None:
+    assert callable(getattr(OWNERS[action.scope], f"action_{action.id}"))

@@ -21,22 +21,25 @@ def run(
     mouse: bool = True,
     fps: int | None = None,
 ) -> int:
-    """Open a trace, or a directory of traces, in the terminal; returns the exit code.
+    """Open a trace, a run directory or a directory of traces in the terminal; returns the exit code.
 
     view, range (ns after the trace's base) and select (a handle) say where to begin. Reading starts before the
     app is imported, so that both take their time together."""
     _spare_bytes(fps)
     from tracelens.tui.opening import Opening
+    from tracelens.tui.runs import read_run
 
-    files = _traces_in(path)
-    opening = None if len(files) > 1 else Opening(path, device=device, step=step, span=range)
+    recorded = read_run(Path(path)) if Path(path).is_dir() else None
+    first = recorded.first_trace() if recorded is not None else None
+    files = [] if first is not None else _traces_in(path)
+    opening = None if len(files) > 1 else Opening(str(first or path), device=device, step=step, span=range)
     if opening is not None:
         opening.start()
     from tracelens.tui.app import TraceLens
     from tracelens.tui.links import Place
 
     place = Place(view or "overview", None if range == "all" else range, select)
-    app = TraceLens(opening, place=place, files=files, folder=path)
+    app = TraceLens(opening, place=place, files=files, folder=path, run=recorded)
     return app.run(mouse=mouse) or 0
 
 

@@ -77,6 +77,10 @@ class TraceLens(Desk):
         """To the advice."""
         await self.show("advice")
 
+    async def action_view_forms(self) -> None:
+        """To the forms."""
+        await self.show("forms")
+
     async def action_next_view(self) -> None:
         """To the view on the right."""
         await self._turn(1)

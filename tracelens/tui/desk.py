@@ -21,11 +21,13 @@ from tracelens.tui.actions import ADVICE, EVERYWHERE, FORMS, OVERVIEW, TABLE, TI
 from tracelens.tui.links import VIEWS, Place
 from tracelens.tui.opening import Opening
 from tracelens.tui.rows import Look, Piece, Row, cut_left, quiet, row
+from tracelens.tui.runs import Run
 from tracelens.tui.session import Atlas, Session, judge
 from tracelens.tui.shell import Shell
 from tracelens.tui.tables import TABLES
 from tracelens.tui.timeline import Selection
 from tracelens.tui.views.advice import AdviceView
+from tracelens.tui.views.forms import FormsView
 from tracelens.tui.views.messages import Jump, JumpTo, OpenPath, Ranged, Said
 from tracelens.tui.views.opening import LoadingView, PickerView, RefusedView
 from tracelens.tui.views.overview import OverviewView
@@ -58,14 +60,24 @@ class Desk(Shell):
 
         session: Session
 
-    def __init__(self, opening: Opening | None, *, place: Place, files: Sequence[Path] = (), folder: str = "") -> None:
+    def __init__(
+        self,
+        opening: Opening | None,
+        *,
+        place: Place,
+        files: Sequence[Path] = (),
+        folder: str = "",
+        run: Run | None = None,
+    ) -> None:
         super().__init__()
+        self._run_directory = run
         self._opening = opening
         self._files, self._folder = files, folder
         self._place: Place | None = place
         self._ticking: Timer | None = None
         self._ticks = 0
         self._whole: Session | None = None
+        self._first: Session | None = None
         self.session: Session | None = None
         self.atlas: Atlas | None = None
         self.view = ""
@@ -121,6 +133,7 @@ class Desk(Shell):
     async def _opened(self, session: Session) -> None:
         self.session, self.view = session, "overview"
         self._whole = session if session.range is None else None
+        self._first = self._first or session
         await self._put(OverviewView(session))
         self._make_atlas(session)
 
@@ -145,7 +158,9 @@ class Desk(Shell):
             self.say(f"Internal error: {type(error).__name__}: {error}; please report it.")
 
     async def on_open_path(self, message: OpenPath) -> None:
-        """Open the trace that was picked."""
+        """Open the trace that was picked, instead of the one that is open."""
+        await self.switcher.remove_children()
+        self.session = self.atlas = self._whole = None
         opening = Opening(message.path)
         opening.start()
         await self._begin(opening)
@@ -154,7 +169,7 @@ class Desk(Shell):
 
     async def show(self, view: str) -> None:
         """Turn to a view; views of events wait until lanes are made."""
-        if self.session is None or (self.atlas is None and view not in ("overview", "advice")):
+        if self.session is None or (self.atlas is None and view not in ("overview", "advice", "forms")):
             self._place = Place(view)
             self.say("Preparing the timeline ...")
             return
@@ -177,6 +192,8 @@ class Desk(Shell):
     def _make(self, name: str) -> Widget:
         if name == "advice" and self.session is not None:
             return AdviceView(self.session)
+        if name == "forms" and self.session is not None and self._run_directory is not None:
+            return FormsView(self._run_directory, self._first or self.session)
         session, atlas = self._must()
         return TablesView(session, atlas) if name == "tables" else TimelineView(session, atlas)
 
@@ -281,7 +298,7 @@ class Desk(Shell):
     @property
     def has_run(self) -> bool:
         """Whether a run directory is open."""
-        return False
+        return self._run_directory is not None
 
     @property
     def scope(self) -> str:

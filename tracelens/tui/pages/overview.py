@@ -62,7 +62,7 @@ def _forms(document: Document, width: int) -> Iterator[Row]:
     if not longest:
         return
     yield head("Four ways to run the step, ms")
-    space = max(width - 50, 8)
+    space = max(width - 51, 8)
     for form in rows:
         entry = document["forms"][form.name]
         mark = Piece("▶ " if form.advised else "  ", Look.GOOD)
