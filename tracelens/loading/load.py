@@ -27,9 +27,14 @@ from tracelens.loading.tables import Tables
 from tracelens.model.events import Source, Trace
 
 Progress: TypeAlias = Callable[[int, int, int], None]
-"""Called with bytes done, bytes in all (0 if unknown) and events so far; an exception it raises ends loading."""
+"""Called with bytes done, bytes in all (0 if unknown) and events so far; an exception it raises ends loading,
+and StopReading keeps what has been read."""
 PROGRESS_INTERVAL: Final = 0.1
 """Seconds between two calls at least."""
+
+
+class StopReading(Exception):
+    """Raised by a progress callback: the events read so far are the trace, which says that it is cut short."""
 
 
 def load_trace(path: str | Path, *, progress: Progress | None = None) -> Trace:
@@ -53,7 +58,10 @@ def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
         tables.repairs.add("name does not match the content", source.compression or "not compressed", 0)
     reader = EventReader(window, tables, Scanner(tables), emit)
     document = Document(source.path, window, tables.repairs, reader.read)
-    document.read()
+    try:
+        document.read()
+    except StopReading:
+        tables.repairs.add("file cut short", "reading was stopped", window.offset)
     size = Source(source.path, source.done, window.offset + len(window.data), source.compression)
     return _trace(size, columns, tables, document.metadata)
 

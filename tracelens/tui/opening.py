@@ -13,10 +13,6 @@ PATIENCE_S: Final = 0.005
 """How long the thread lets others run at each report of its progress."""
 
 
-class Cancelled(Exception):
-    """The reader was told to stop."""
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far reading is."""
@@ -58,15 +54,13 @@ class Opening(threading.Thread):
         self.session: object | None = None
 
     def cancel(self) -> None:
-        """Stop reading soon."""
+        """Stop reading soon, and go on with what has been read."""
         self.cancelled = True
 
     def run(self) -> None:
         """The thread: every end leaves either a session or a line that says what is wrong."""
         try:
             self.session = self._open()
-        except Cancelled:
-            self.error = f"{self.path}: reading was cancelled"
         except TraceLensError as error:
             self.error, self.exit_code = str(error), int(error.exit_code)
         except Exception as error:
@@ -84,6 +78,8 @@ class Opening(threading.Thread):
 
     def _report(self, done: int, total: int, events: int) -> None:
         if self.cancelled:
-            raise Cancelled
+            from tracelens.loading.load import StopReading
+
+            raise StopReading
         self.progress = Progress(done, total, events)
         time.sleep(PATIENCE_S)

@@ -24,7 +24,7 @@ def loading(path: str, progress: Progress, width: int) -> list[Row]:
         row(strong(f"{state} "), cut_left(path, max(width - 12, 10))),
         (*bar, quiet(said)),
         EMPTY,
-        row(quiet("Esc stops reading.")),
+        row(quiet("Esc stops reading and shows what was read so far.")),
     ]
 
 
