@@ -6,7 +6,6 @@ import argparse
 from typing import NoReturn, Protocol
 
 from tracelens.errors import UsageError
-from tracelens.exitcodes import ExitCode
 
 
 class Command(Protocol):
@@ -19,8 +18,8 @@ class Command(Protocol):
         """Declare the command's arguments."""
         ...
 
-    def run(self, options: argparse.Namespace) -> ExitCode:
-        """Do it; TraceLensError when it cannot be done."""
+    def run(self, options: argparse.Namespace) -> int:
+        """Do it and return an exit code; TraceLensError when it cannot be done."""
         ...
 
 

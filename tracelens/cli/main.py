@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tracelens.cli import output
+from tracelens.cli.capture import CaptureCommand
 from tracelens.cli.command import Command, Parser
 from tracelens.cli.report import ReportCommand
 from tracelens.cli.show import ShowCommand
@@ -20,7 +21,7 @@ from tracelens.errors import TraceLensError, UsageError
 from tracelens.exitcodes import ExitCode
 from tracelens.version import __version__
 
-COMMANDS: Final[tuple[Command, ...]] = (ViewCommand(), ReportCommand(), ShowCommand())
+COMMANDS: Final[tuple[Command, ...]] = (ViewCommand(), ReportCommand(), ShowCommand(), CaptureCommand())
 _OWN_OPTIONS: Final = frozenset({"-h", "--help", "--version"})
 _ABOUT: Final = """\
 Reads a torch.profiler trace, accounts for every nanosecond of a step, and says
@@ -50,7 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(_internal_error(error))
 
 
-def _run(words: list[str]) -> ExitCode:
+def _run(words: list[str]) -> int:
+    if words[:1] == [CaptureCommand.name]:
+        # The words that follow are the script's as well: argparse must not see them here.
+        return CaptureCommand().run_words(words[1:])
     if words and _is_path(words[0]):
         words = [ViewCommand.name if is_for_app(words) else ReportCommand.name, *words]
     try:
