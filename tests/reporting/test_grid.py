@@ -27,3 +27,8 @@ def test_spare_columns_leave_a_narrow_page() -> None:
 
 def test_columns_that_no_row_fills_are_left_out() -> None:
     assert grid(COLUMNS, [["1 %", "", "gemm"]], 40) == ["share  kernel", "  1 %  gemm"]
+
+
+def test_a_cell_of_a_megabyte_is_cut_like_any_other() -> None:
+    long = "k" * 1_000_000
+    assert grid(COLUMNS, [["1 %", "2", long]], 40) == grid(COLUMNS, [["1 %", "2", long[:200]]], 40)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tracelens.reporting.kernel_titles import kernel_title
@@ -26,3 +28,11 @@ from tracelens.reporting.kernel_titles import kernel_title
 )
 def test_a_kernel_is_told_by_what_it_does(name: str, title: str) -> None:
     assert kernel_title(name) == title
+
+
+@pytest.mark.parametrize("unit", ["a", "a::", "a_"])
+def test_a_name_of_a_megabyte_takes_no_longer_than_reading_it(unit: str) -> None:
+    name = unit * (1_000_000 // len(unit))
+    began = time.process_time()
+    assert kernel_title(name).endswith(unit)
+    assert time.process_time() - began < 5

@@ -25,7 +25,7 @@ class Column:
 
 def grid(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, more: str = "…") -> list[str]:
     """Lines of at most `width` columns: the titles, then the rows; columns that no row fills are left out."""
-    widths = {i: max(cells(line[i]) for line in _titled(columns, rows)) for i in range(len(columns))}
+    widths = {i: min(width, max(cells(line[i]) for line in _titled(columns, rows))) for i in range(len(columns))}
     kept = [i for i in widths if any(row[i] for row in rows)]
     while spare := _too_many(columns, widths, kept, width):
         kept.remove(spare)

@@ -8,7 +8,7 @@ from typing import Final
 from tracelens.analysis.kinds import bare_name
 
 _ANONYMOUS: Final = "(anonymous namespace)::"
-_NAMESPACES: Final = re.compile(r"(?:\w+::)+(?=\w)")
+_NAMESPACES: Final = re.compile(r"\b(?:\w++::)+(?=\w)")
 _WRAPPED: Final = re.compile(r"(?P<wrapper>(?:\w*_)?(?:elementwise|reduce)_kernel\w*)<(?:\d+, )*(?P<inner>.+)>")
 _LAUNCHER: Final = re.compile(r"gpu_kernel_impl\w*<|(?:, |,)?array<char\*, ?\d+ul>.*")
 """What PyTorch wraps around every functor."""
