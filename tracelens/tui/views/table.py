@@ -24,7 +24,7 @@ class TablesView(Vertical):
 
     DEFAULT_CSS = """
     TablesView > #table-title { height: 1; }
-    TablesView > #table-details { height: 5; border-top: solid $quiet; }
+    TablesView > #table-details { height: 4; border-top: solid $quiet; }
     Screen.-narrow TablesView > #table-details, Screen.-low TablesView > #table-details { display: none; }
     """
 
@@ -95,7 +95,8 @@ class TablesView(Vertical):
         self.query_one("#table-title", Lines).show([self._title()])
         details = self.query_one("#table-details", Lines)
         if details.display:
-            details.show(brief(self._session, self._atlas, self.selection, max(self.size.width, 1)))
+            # Three rows: a move of the cursor should stay under 1 KB over a slow line.
+            details.show(brief(self._session, self._atlas, self.selection, max(self.size.width, 1))[:3])
 
     def _title(self) -> Row:
         table = self.grid.table
