@@ -20,7 +20,8 @@ def flat(attribution: Attribution) -> dict[str, int]:
 def account(trace: Trace, device: int = 0, span: tuple[int, int] | None = None) -> Attribution:
     """Attribution of the device's first to last event, or of a span in ns."""
     timeline, _ = build_timeline(trace, device)
-    return attribute(timeline, find_steps(trace, device, span=span or "all").window.tiles)
+    tiles = np.array([span]) if span else find_steps(trace, device, span="all").window.tiles
+    return attribute(timeline, tiles)
 
 
 def parts_us(builder: TraceBuilder, span_us: tuple[float, float] | None = None, device: int = 0) -> dict[str, float]:

@@ -314,6 +314,21 @@ def test_all_is_the_first_to_the_last_device_event() -> None:
     assert set(steps.owner[trace.events.device_work()].tolist()) == {0}
 
 
+@pytest.mark.parametrize("span", [(200_000, 10**30), (-5, 100_000)])
+def test_a_range_beyond_the_recording_is_cut(span: tuple[int, int]) -> None:
+    trace = steps_of([100, 100, 100]).trace()
+    steps = find_steps(trace, 0, span=span)
+    end = int(trace.events.end.max())
+    assert steps.window.tiles.tolist() == [[max(span[0], 0), min(span[1], end)]]
+    assert len(steps.notes) == 1
+
+
+def test_a_range_outside_the_recording_holds_nothing() -> None:
+    steps = find_steps(steps_of([100, 100]).trace(), 0, span=(10**9, 2 * 10**9))
+    assert steps.window.tiles.tolist() == [[10**9, 2 * 10**9]]
+    assert set(steps.owner.tolist()) == {ABSENT}
+
+
 def test_an_empty_range_is_an_error() -> None:
     with pytest.raises(UsageError, match="empty range"):
         find_steps(steps_of([100, 100]).trace(), 0, span=(5, 5))

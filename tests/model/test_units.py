@@ -93,3 +93,8 @@ def test_counts_and_sizes() -> None:
     assert units.counted(1024, "kernel") == "1,024 kernels"
     assert units.size(500) == "500 bytes"
     assert units.size(20_400_000) == "20.4 MB"
+
+
+def test_a_time_beyond_int64_is_refused() -> None:
+    with pytest.raises(ValueError, match="longer than any trace"):
+        units.parse_duration("9999999999999999999s")

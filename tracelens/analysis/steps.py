@@ -28,7 +28,8 @@ def find_steps(
 
     By ProfilerStep annotations, else an annotation that repeats, else the period of the launches, else the whole
     trace as one window. `name` asks for an annotation, `span` for a range in ns after Trace.base_ns, or "all" for
-    the device's first to its last event. Raises UsageError for a name or a range that holds no device work.
+    the device's first to its last event. Raises UsageError for a name that launched no device work and for an
+    empty range; one that reaches beyond the recording is cut.
     """
     rows = device_rows(trace, device)
     if span is not None:
@@ -140,8 +141,17 @@ def _range(trace: Trace, rows: Int64s, span: tuple[int, int] | Literal["all"]) -
         return dataclasses.replace(whole, window=Window("range", "all", whole.window.tiles), notes=())
     if span[1] <= span[0]:
         raise UsageError(f"empty range {span[0]}..{span[1]} ns: its end must lie after its start")
-    tiles = np.array([span], dtype=np.int64)
-    return Steps(Window("range", "", tiles), _owners(trace, rows, tiles), tiles, ())
+    tiles, notes = _within_recording(trace, span)
+    return Steps(Window("range", "", tiles), _owners(trace, rows, tiles), tiles, notes)
+
+
+def _within_recording(trace: Trace, span: tuple[int, int]) -> tuple[Int64s, tuple[str, ...]]:
+    """The range as a tile, cut to what was recorded unless it lies outside: unrecorded time is no part of a step."""
+    end = recorded_end(trace)
+    low, high = max(span[0], 0), min(span[1], end)
+    if (low, high) == span or high <= low:
+        return np.array([span], dtype=np.int64), ()
+    return np.array([[low, high]], dtype=np.int64), (f"the range is cut to the recording, which lasts {end:,} ns",)
 
 
 def _whole(trace: Trace, rows: Int64s) -> Steps:

@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Final
 
 NS_PER_MS: Final = 1_000_000
+LONGEST_NS: Final = 2**62
+"""146 years: sums of two such times stay within int64."""
 _UNITS: Final = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": NS_PER_MS, "s": 1_000_000_000}
 _DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>ns|us|µs|ms|s)")
 
@@ -70,7 +72,10 @@ def parse_duration(text: str) -> int:
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a time with a unit (12ms, 350us, 1.5s)")
-    return int(Decimal(match["number"]) * _UNITS[match["unit"]])
+    ns = Decimal(match["number"]) * _UNITS[match["unit"]]
+    if ns > LONGEST_NS:
+        raise ValueError(f"{text!r} is longer than any trace")
+    return int(ns)
 
 
 def parse_span(text: str) -> tuple[int, int]:
