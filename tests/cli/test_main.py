@@ -224,3 +224,15 @@ def test_a_defect_of_ours_says_so(trace: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("TRACELENS_DEBUG", "1")
     assert main(["report", str(trace)]) == ExitCode.UNREADABLE
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_path_can_neither_break_nor_colour_the_line_of_its_error(capsys: Capture) -> None:
+    assert main(["report", "no\nsuch\x1b[31m.json"]) == ExitCode.UNREADABLE
+    assert capsys.readouterr().err.startswith("tracelens: no\\x0asuch\\x1b[31m.json: ")
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced(trace: Path, tmp_path: Path) -> None:
+    link = tmp_path / "report.md"
+    link.symlink_to(tmp_path / "absent.md")
+    assert main(["report", str(trace), "-o", str(link)]) == ExitCode.USAGE
+    assert link.is_symlink()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tracelens.errors import UsageError
+from tracelens.reporting.printable import printable
 
 
 def emit(text: str) -> None:
@@ -29,16 +30,16 @@ def emit(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Write a diagnostic line to standard error."""
+    """Write a diagnostic line to standard error; what a path or a name holds can neither break nor colour it."""
     with suppress(BrokenPipeError):
-        print(f"tracelens: {text}", file=sys.stderr)
+        print(f"tracelens: {printable(text)}", file=sys.stderr)
 
 
 def expect_writable(path: Path, *, force: bool) -> None:
     """UsageError when the file is there and may not be replaced, or cannot be put there; asked before any work."""
     if path.is_dir():
         raise UsageError(f"{path} is a directory; name a file in it")
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent} is not a directory; create it first")
