@@ -25,6 +25,13 @@ def test_one_tensor_a_list_of_tensors_and_a_scalar() -> None:
     assert tensors([]) == tensors("[2]") == []
 
 
+def test_tensors_nested_however_deep() -> None:
+    shape: object = [2, 3]
+    for _ in range(5_000):
+        shape = [shape]
+    assert tensors(shape) == [[2, 3]]
+
+
 def test_widths_of_element_types() -> None:
     assert [width(["c10::Half", "float", "long int", "bool", "c10::BFloat16"], at) for at in range(6)] == [
         2,
@@ -38,7 +45,7 @@ def test_widths_of_element_types() -> None:
 
 def test_products() -> None:
     assert product([64, 2, 1]) == 128
-    assert product([]) == product(["64"]) == ABSENT
+    assert product([]) == product(["64"]) == product([2**62, 2**62, -1]) == ABSENT
 
 
 @pytest.mark.parametrize("shapes", [["odd"], [3, [2, 2]], [[["a"]]], [[-1, 4]], 7, {"a": 1}])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from math import prod
 from typing import Any, Final, TypeAlias, cast
+
+import orjson
 
 from tracelens.model.events import ABSENT, Trace
 
@@ -13,13 +14,14 @@ Json: TypeAlias = Any
 """A parsed argument of a trace event."""
 BYTES: Final = {"double": 8, "long int": 8, "long": 8, "c10::complex<float>": 8, "float": 4, "int": 4}
 ONE_BYTE: Final = ("bool", "unsigned char", "signed char")
+LARGEST: Final = 2**63
 HALF: Final = re.compile(r"half|bfloat|short", re.IGNORECASE)
 
 
 def parsed(trace: Trace, text: int) -> list[Json]:
     """The list behind a text argument, by its index in Trace.names; [] for none and for what is no list."""
     try:
-        value: Json = json.loads(trace.names[text]) if text != ABSENT else []
+        value: Json = orjson.loads(trace.names[text]) if text != ABSENT else []
     except ValueError:
         return []
     return cast("list[Json]", value) if isinstance(value, list) else []
@@ -27,12 +29,15 @@ def parsed(trace: Trace, text: int) -> list[Json]:
 
 def tensors(shape: Json) -> list[list[int]]:
     """Dimensions of the tensors of one argument: one, or those of a list; scalars and oddities are none."""
-    if not isinstance(shape, list) or not shape:
-        return []
-    given = cast("list[Json]", shape)
-    if all(isinstance(dim, int) and dim >= 0 for dim in given):
-        return [cast("list[int]", given)]
-    return [dims for entry in given for dims in tensors(entry) if isinstance(entry, list)]
+    found: list[list[int]] = []
+    waiting = [shape]
+    while waiting:
+        given = cast("list[Json]", entry) if isinstance(entry := waiting.pop(), list) else []
+        if all(isinstance(dim, int) and dim >= 0 for dim in given):
+            found += [cast("list[int]", given)] if given else []
+        else:
+            waiting += reversed(given)
+    return found
 
 
 def width(dtypes: list[Json], at: int) -> int:
@@ -44,6 +49,7 @@ def width(dtypes: list[Json], at: int) -> int:
 
 
 def product(numbers: list[Json]) -> int:
-    """Of a list of numbers; ABSENT when it is empty or holds anything else."""
+    """Of a list of numbers; ABSENT when it is empty, holds anything else or overflows int64."""
     whole = [number for number in numbers if isinstance(number, int)]
-    return prod(whole) if whole and len(whole) == len(numbers) else ABSENT
+    found = prod(whole) if whole and len(whole) == len(numbers) else ABSENT
+    return found if abs(found) < LARGEST else ABSENT

@@ -47,5 +47,6 @@ def _resident(region: Region) -> Int64s:
 
 
 def _device(region: Region, name: str) -> int:
-    """A property of the device; 0 when the trace does not say."""
-    return int(region.device.properties.get(name, 0))
+    """A property of the device; 0 when the trace does not say, or gives no number that can be one."""
+    given = region.device.properties.get(name)
+    return given if isinstance(given, int) and 0 <= given < 2**31 else 0
