@@ -21,7 +21,10 @@ def functions(path: Path) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             docstring = node.body[0] if ast.get_docstring(node) is not None else None
             described = docstring.end_lineno - docstring.lineno + 1 if docstring and docstring.end_lineno else 0
-            yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", (node.end_lineno or 0) - node.lineno + 1 - described
+            yield (
+                f"{path.relative_to(ROOT)}:{node.lineno} {node.name}",
+                (node.end_lineno or 0) - node.lineno + 1 - described,
+            )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
