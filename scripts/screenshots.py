@@ -1,0 +1,45 @@
+"""Makes the README's pictures of the app from a sample trace: python scripts/screenshots.py."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TRACE = ROOT / "sample_traces" / "host_bound.eager.json.gz"
+PICTURES = {"overview": (), "timeline": ("G",)}
+SIZE = (120, 32)
+
+
+async def picture(view: str, keys: tuple[str, ...]) -> str:
+    """The screen of a view, after some keys, as SVG."""
+    from tracelens.tui.app import TraceLens
+    from tracelens.tui.links import Place
+    from tracelens.tui.opening import Opening
+
+    opening = Opening(TRACE.relative_to(ROOT).as_posix())
+    app = TraceLens(opening, place=Place(view))
+    opening.start()
+    async with app.run_test(size=SIZE) as pilot:
+        while app.atlas is None:
+            await pilot.pause(0.05)
+        await pilot.press(*keys)
+        await pilot.pause(0.2)
+        return app.export_screenshot(title=f"tracelens, {view}")
+
+
+def main() -> None:
+    """Write docs/VIEW.svg."""
+    os.chdir(ROOT)
+    os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    os.environ.pop("NO_COLOR", None)
+    for view, keys in PICTURES.items():
+        path = ROOT / "docs" / f"{view}.svg"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(asyncio.run(picture(view, keys)), encoding="utf-8")
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
