@@ -87,6 +87,14 @@ def test_missing_commas_between_events(tmp_path: Path) -> None:
     assert columns_of(trace)["name"] == ["op0", "op1", "op2", "op3"]
 
 
+@pytest.mark.parametrize("value", ["null", "true", "5", "-1.5e3", '"a, \\"{b}"', "[]", "[1, [2]]"])
+def test_values_that_are_no_events_are_skipped_and_counted(value: str, tmp_path: Path) -> None:
+    texts = [value, BEFORE, value, value, *[AFTER, value] * 40]
+    trace = load_events(texts, tmp_path)
+    assert kinds(trace) == {"unreadable event skipped": 43}
+    assert columns_of(trace)["name"] == ["before", *["after"] * 40]
+
+
 def test_an_event_beyond_mending_is_skipped_and_counted(tmp_path: Path) -> None:
     trace = load_events([BEFORE, '{"ph": "X", "name": :::, "ts"}', AFTER], tmp_path)
     assert kinds(trace) == {"unreadable event skipped": 1}

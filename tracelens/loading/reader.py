@@ -38,6 +38,11 @@ _NEXT_EVENT: Final = re.compile(rb'\}\s*,?\s*(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:
 _ARRAY_END: Final = re.compile(rb'\}\s*,?\s*(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
 _CLOSING: Final = re.compile(rb"(\s*,?\s*)\]")
 _NO_COMMA: Final = re.compile(rb"\s*\{")
+_STRAY: Final = re.compile(
+    rb'[\s,]*+(null|true|false|-?\d[\d.eE+-]*+|"(?:[^"\\]|\\.)*+"|\[(?:[^\[\]{}"]|\[[^\[\]{}"]*+\])*+\])(?=\s*[,\]])',
+    re.DOTALL,
+)
+"""An element of the array that is no object."""
 _BETWEEN: Final = re.compile(rb"[\s,]*")
 
 
@@ -56,6 +61,8 @@ class EventReader:
     def read(self) -> bool:
         """Hand on all events up to the end of the array, which is dropped; False if the text ends first."""
         while not self._closed():
+            if self._skip_stray():
+                continue
             frame = self._frame()
             if len(frame):
                 self._take(frame)
@@ -74,6 +81,15 @@ class EventReader:
             return False
         if b"," in found[1]:
             self._tables.repairs.add("spare commas", found[0], self._window.offset)
+        self._window.drop(found.end())
+        return True
+
+    def _skip_stray(self) -> bool:
+        """Whether an element that is no object comes next; if so, count it and drop it."""
+        found = _STRAY.match(self._window.data)
+        if not found:
+            return False
+        self._tables.repairs.add(UNREADABLE, found[1], self._window.offset + found.start(1))
         self._window.drop(found.end())
         return True
 
