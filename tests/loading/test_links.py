@@ -121,7 +121,7 @@ def test_parents_are_told_on_each_lane_apart(tmp_path: Path) -> None:
 def test_times_beyond_any_clock_do_no_harm(tmp_path: Path) -> None:
     events = [
         op("a", 1, 10**30),
-        event("b", 10**16, 5, pid=1, tid=1),
+        event("b", 4 * 10**15, 5, pid=1, tid=1),
         *(event("c", 5, 1, pid=n, tid=n) for n in range(20)),
     ]
     trace = load_events(events, tmp_path)

@@ -113,6 +113,13 @@ def test_a_trace_may_begin_at_zero(tmp_path: Path) -> None:
     assert trace.repairs == ()
 
 
+def test_a_trace_may_lie_before_zero(tmp_path: Path) -> None:
+    trace = load_events([event(ts=-30), event(ts=-50), event(ts=-40)], tmp_path)
+    assert trace.base_ns == -50_000
+    assert trace.events.start.tolist() == [20_000, 0, 10_000]
+    assert trace.repairs == ()
+
+
 def test_instants_far_outside_do_not_move_the_base(tmp_path: Path) -> None:
     marks = [event("Record Window End", ph="i", ts=10**15), event("Iteration Start", ph="i", ts=1)]
     trace = load_events([event(ts=10**9), *marks], tmp_path)
@@ -133,6 +140,13 @@ def test_numbers_too_large_are_absent_and_counted(tmp_path: Path) -> None:
     assert ids == (ABSENT, ABSENT, NO_STREAM, ABSENT)
     assert kinds(trace)["numbers too large for their column"] == 6
     assert (events.end >= events.start).all()
+
+
+@pytest.mark.parametrize("dur", [10**15, 10**17, 1e30])
+def test_endless_durations_are_absent_and_counted(dur: float, tmp_path: Path) -> None:
+    trace = load_events([event(dur=dur), event()], tmp_path)
+    assert trace.events.duration.tolist() == [0, 10_000]
+    assert kinds(trace) == {"numbers too large for their column": 1}
 
 
 def test_an_unsigned_print_of_a_negative_stream(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.loading.batch import NO_TIME, Batch
+from tracelens.loading.batch import NO_TIME, OUT_OF_RANGE, Batch
 from tracelens.loading.fields import SPARSE_KINDS, Kind
 from tracelens.loading.growing import GrowingArray
+from tracelens.loading.numbers import LONGEST_DURATION
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.vocabulary import PHASES, role
 from tracelens.model.events import (
@@ -116,7 +117,7 @@ def base_of(start: Int64s, complete: Bools) -> int:
     times = start[given & complete] if (given & complete).any() else start[given]
     later = times[times > 0]
     if not len(later):
-        return int(times.max(initial=0))
+        return int(times.min()) if len(times) else 0
     first, last = int(later.min()), int(later.max())
     clamped = first > max(_SECOND, last - first)
     return first if clamped else int(times.min())
@@ -131,8 +132,10 @@ def _starts(start: Int64s, base: int, complete: Bools, offset: Int64s, repairs: 
 
 
 def _durations(duration: Int64s, offset: Int64s, repairs: RepairLog) -> Int64s:
+    endless = duration > LONGEST_DURATION
     _count("negative durations", np.flatnonzero(duration < 0), offset, repairs)
-    return np.maximum(duration, 0)
+    _count(OUT_OF_RANGE, np.flatnonzero(endless), offset, repairs)
+    return np.where(endless, 0, np.maximum(duration, 0))
 
 
 def _count(kind: str, rows: npt.NDArray[np.intp], offset: Int64s, repairs: RepairLog) -> None:

@@ -92,18 +92,20 @@ def _fill_row(batch: Batch, row: int, record: Record, tables: Tables) -> None:
     batch.category[row] = tables.category(record.category)
     batch.name[row] = tables.names.id(record.name)
     batch.lane[row] = tables.lanes.id(record.pid, record.tid)
-    batch.start[row] = NO_TIME if record.start is None else _time(record.start, offset, tables)
-    batch.duration[row] = 0 if record.duration is None else _time(record.duration, offset, tables)
+    batch.start[row] = _time(record.start, NO_TIME, offset, tables)
+    batch.duration[row] = _time(record.duration, 0, offset, tables)
     for column in DENSE:
         value = record.values.get(column)
         absent = NO_STREAM if column == STREAM else ABSENT
         getattr(batch, column)[row] = _id(column, value, offset, tables) if isinstance(value, int) else absent
 
 
-def _time(value: int, offset: int, tables: Tables) -> int:
-    if abs(value) > LONGEST:
-        tables.repairs.add(OUT_OF_RANGE, str(value), offset)
-    return max(-LONGEST, min(LONGEST, value))
+def _time(value: int | None, absent: int, offset: int, tables: Tables) -> int:
+    """A time that does not fit counts as absent, as an id does: all clamped ones would fall together."""
+    if value is None or abs(value) <= LONGEST:
+        return absent if value is None else value
+    tables.repairs.add(OUT_OF_RANGE, str(value), offset)
+    return absent
 
 
 def _id(column: str, value: int, offset: int, tables: Tables) -> int:

@@ -7,7 +7,9 @@ from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Final
 
 LONGEST: Final = 2**62
-"""Largest time or duration kept, in ns: sums of two stay within int64."""
+"""Largest time kept, in ns: its sum with a duration stays within int64."""
+LONGEST_DURATION: Final = 2**53
+"""Longest duration kept, in ns (104 days): sums over a thousand events stay within int64."""
 FLOAT_HOLDS_NS: Final = 2.0**42
 """Microseconds below which a float64 still tells all three decimals apart."""
 
