@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.loading.traces import columns_of, event, kinds, load_events
+from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events
 from tests.reference import reference_traces
 from tracelens.loading import load_trace
 from tracelens.loading.numbers import nanoseconds
@@ -174,6 +175,12 @@ def test_devices_are_those_listed_and_those_that_worked(tmp_path: Path) -> None:
     trace = load_events([KERNEL | {"args": {"device": 9, "stream": 0}}], tmp_path)
     listed = Device(0, "NVIDIA A100", {"id": 0, "name": "NVIDIA A100"})
     assert trace.devices == (listed, Device(9, ""))
+
+
+@pytest.mark.parametrize("id", [2**90, 2**31, -3, None, "x"])
+def test_listed_devices_that_no_event_could_name_are_left_out(id: object, tmp_path: Path) -> None:
+    data = kineto([event()]).replace(b'"id": 0', f'"id": {json.dumps(id)}'.encode())
+    assert load_bytes(data, tmp_path).devices == ()
 
 
 @pytest.mark.parametrize(

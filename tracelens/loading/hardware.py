@@ -70,4 +70,4 @@ def _properties(metadata: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     found = metadata.get("deviceProperties")
     entries = map(as_object, cast("list[object]", found) if isinstance(found, list) else [])
     by_id = ((integer(entry.get("id", 0)), entry) for entry in entries if entry)
-    return {id: entry for id, entry in by_id if id is not None and id > ABSENT}
+    return {id: entry for id, entry in by_id if id is not None and ABSENT < id < 2**31}
