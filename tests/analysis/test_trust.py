@@ -310,3 +310,22 @@ def test_a_file_cut_before_its_device_work(tmp_path: Path) -> None:
     found = cut(sound(builder), tmp_path / "cut.json", 0.5)
     assert found.level == "unusable"
     assert "finish writing" in found.checks[0].message
+
+
+@pytest.mark.parametrize(("timeless", "level"), [(0, "ok"), (1, "degraded"), (9, "unusable")])
+def test_events_without_a_time(timeless: int, level: str) -> None:
+    builder = sound(launches=30)
+    for number in range(timeless):
+        builder.raw({"ph": "X", "cat": "cpu_op", "name": "lost", "pid": 1, "tid": number, "dur": 1, "args": {}})
+    found = trust(builder)
+    assert found.level == level
+    assert of(found, "times").value == pytest.approx(timeless / (61 + timeless))
+
+
+@pytest.mark.parametrize(("instants", "level"), [(1, "ok"), (3, "degraded"), (12, "unusable")])
+def test_device_events_that_take_no_time(instants: int, level: str) -> None:
+    builder = sound(launches=9).launch("gemm", 1_000)
+    for number in range(instants):
+        builder.launch("gemm", 300 + number * 20, 5, at=308 + number * 20, runs=0)
+    assert of(trust(builder), "durations").value == pytest.approx(instants / (10 + instants))
+    assert trust(builder).level == level

@@ -29,6 +29,8 @@ _RECORD_COUNT: Final = re.compile(
 
 _LOSSES: Final = ("file cut short", "event cut short", "unreadable event skipped")
 """Repairs (Repair.kind) that leave events out."""
+_MISPLACED: Final = ("events without a time", "times before the trace begins")
+"""Repairs that put events where they may not have been."""
 
 
 def work_in_window(trace: Trace, steps: Steps, device: int) -> Int64s:
@@ -37,6 +39,18 @@ def work_in_window(trace: Trace, steps: Steps, device: int) -> Int64s:
     rows = np.flatnonzero(events.device_work() & (events.device == device))
     rows = rows[in_tiles(steps.window, events.start[rows], events.end[rows])]
     return rows[np.argsort(events.start[rows], kind="stable")]
+
+
+def misplaced_share(trace: Trace) -> float | None:
+    """Share of all complete events whose time is not known."""
+    complete = int((trace.events.phase == ord("X")).sum())
+    misplaced = sum(repair.count for repair in trace.repairs if repair.kind in _MISPLACED)
+    return misplaced / complete if complete else None
+
+
+def instant_share(trace: Trace, work: Int64s) -> float | None:
+    """Share of device events that take no time."""
+    return float((trace.events.duration[work] == 0).mean()) if len(work) else None
 
 
 def linked_share(trace: Trace, work: Int64s) -> float | None:

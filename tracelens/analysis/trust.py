@@ -255,6 +255,23 @@ RULES: Final = (
         "then copy it whole",
     ),
     Rule(
+        "times",  # 0 on every real trace seen
+        lambda evidence: recording.misplaced_share(evidence.trace),
+        0.01,
+        0.10,
+        "events have their times",
+        "{value:.1%} of events have no usable time: the file was damaged or written by another tool; give the file "
+        "that export_chrome_trace wrote",
+    ),
+    Rule(
+        "durations",  # traces in whole microseconds: at most 7 %
+        lambda evidence: recording.instant_share(evidence.trace, evidence.work),
+        0.20,
+        0.50,
+        "device events have their durations",
+        "{value:.1%} of device events take no time, so device time is not known; record again, with a newer version",
+    ),
+    Rule(
         "dropped",
         lambda evidence: recording.dropped_records(evidence.trace),
         0.0,
