@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.build import TraceBuilder
 from tests.tui.screens import opened, screen, settled, shows
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
+from tracelens.tui.opening import Opening
 from tracelens.tui.views.timeline import TimelineView
 
 
@@ -54,11 +56,26 @@ async def test_the_worst_gap_names_its_cause_and_leads_to_its_launch(eager: Path
         assert timeline(app).selected_name.startswith("aten::")
 
 
+@pytest.mark.parametrize("key", ["z", "G", "2", "5", "slash"])
+async def test_keys_before_the_timeline_is_ready_are_not_lost(eager: Path, key: str) -> None:
+    opening = Opening(str(eager))
+    app = TraceLens(opening, place=Place())
+    opening.run()
+    async with app.run_test(size=(120, 40)) as pilot:
+        while app.session is None:
+            await asyncio.sleep(0.001)
+        await pilot.press(key)
+        await settled(app, pilot)
+        await pilot.press("escape")
+        assert app.view == {"5": "gaps", "slash": "overview"}.get(key, "timeline")
+
+
 async def test_gaps_are_walked_forth_and_back(eager: Path) -> None:
     async with opened(eager) as (app, pilot):
         handles = []
         for key in ("g", "g", "b"):
             await pilot.press(key)
+            await pilot.pause()
             handles.append(app.here().select)
         assert handles[0] == handles[2] != handles[1]
 
@@ -173,7 +190,10 @@ async def test_export_writes_and_never_writes_over(eager: Path) -> None:
 
 async def test_copies_go_to_a_file_as_well(eager: Path, tmp_path: Path) -> None:
     async with opened(eager) as (app, pilot):
-        await pilot.press("G", "Y")
+        await pilot.press("G")
+        await pilot.pause()
+        await pilot.press("Y")
+        await pilot.pause()
         assert shows(app, "Copied the command")
     copied = (tmp_path / "state" / "tracelens" / "copied.txt").read_text()
     assert copied.startswith(f"tracelens {eager} --view timeline --select g-")

@@ -27,7 +27,7 @@ from tracelens.tui.search import Query
 from tracelens.tui.session import Atlas
 from tracelens.tui.timeline import Selection
 from tracelens.tui.views.dialog import ChoiceDialog, TextDialog
-from tracelens.tui.views.messages import Asked, Changed, Copy, Details, Ranged, Said
+from tracelens.tui.views.messages import Asked, Changed, Copy, Details, Ranged, Said, Walk
 from tracelens.tui.views.timeline import TimelineView
 from tracelens.tui.widgets.prompt import Prompt
 
@@ -104,17 +104,17 @@ class TraceLens(Desk):
 
     # -- gaps -----------------------------------------------------------------------------------------------
 
-    async def action_next_gap(self) -> None:
+    def action_next_gap(self) -> None:
         """To the next gap."""
-        (await self.timeline()).next_gap()
+        self.post_message(Walk("next_gap"))
 
-    async def action_previous_gap(self) -> None:
+    def action_previous_gap(self) -> None:
         """To the gap before."""
-        (await self.timeline()).previous_gap()
+        self.post_message(Walk("previous_gap"))
 
-    async def action_worst_gap(self) -> None:
+    def action_worst_gap(self) -> None:
         """To the worst gap, then to the next worst."""
-        (await self.timeline()).worst_gap()
+        self.post_message(Walk("worst_gap"))
 
     # -- search, filter, range ------------------------------------------------------------------------------
 
@@ -132,6 +132,8 @@ class TraceLens(Desk):
 
     async def go_to(self, ns: int) -> None:
         """Centre a time in the timeline."""
+        if self.atlas is None:
+            return
         timeline = await self.timeline()
         timeline.state.look(timeline.state.view.centre(ns), jump=True)
         timeline.sync()
@@ -155,6 +157,9 @@ class TraceLens(Desk):
     async def _apply(self, purpose: str, query: Query | None) -> None:
         """Search or filter in the tables when they are shown, else in the timeline."""
         tables = self.tables
+        if self.atlas is None:
+            self.say("The timeline is being prepared; search again in a moment.")
+            return
         if tables is not None and purpose != "lanes":
             found = tables.filter(query) if purpose == "filter" else int(tables.search(query))
         else:

@@ -28,7 +28,7 @@ from tracelens.tui.tables import TABLES
 from tracelens.tui.timeline import Selection
 from tracelens.tui.views.advice import AdviceView
 from tracelens.tui.views.forms import FormsView
-from tracelens.tui.views.messages import Jump, JumpTo, OpenPath, Ranged, Said
+from tracelens.tui.views.messages import Jump, JumpTo, OpenPath, Ranged, Said, Walk
 from tracelens.tui.views.opening import LoadingView, PickerView, RefusedView
 from tracelens.tui.views.overview import OverviewView
 from tracelens.tui.views.table import TablesView
@@ -80,6 +80,7 @@ class Desk(Shell):
         self._first: Session | None = None
         self.session: Session | None = None
         self.atlas: Atlas | None = None
+        self._later: list[Message] = []
         self.view = ""
         self.code = ExitCode.OK
 
@@ -149,6 +150,8 @@ class Desk(Shell):
             await self._select(place.select)
         if place.view != self.view and (place.select is None or place.view != "overview"):
             await self.show(place.view)
+        while self._later:
+            self.post_message(self._later.pop(0))
         self.sync_lines()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
@@ -219,15 +222,30 @@ class Desk(Shell):
             return self.switcher.query_one(TimelineView).state.selection
         return self.tables.selection if self.tables is not None else Selection()
 
+    def _waits(self, message: Message) -> bool:
+        """Whether a message must wait until lanes are made; then it comes again."""
+        if self.atlas is None:
+            self._later.append(message)
+            self.say("Preparing the timeline ...")
+        return self.atlas is None
+
+    async def on_walk(self, message: Walk) -> None:
+        """Go to a gap in the timeline."""
+        if not self._waits(message):
+            (await self.timeline()).walk(message.way)
+
     async def on_jump(self, message: Jump) -> None:
         """Show an event or gap in the timeline."""
+        if self._waits(message):
+            return
         timeline = await self.timeline()
         if not timeline.select(message.selection):
             self.say("No lane shows this event; T shows all lanes, Esc clears the filter.")
 
     async def on_jump_to(self, message: JumpTo) -> None:
         """Show what a handle names in the timeline."""
-        await self._select(message.handle)
+        if not self._waits(message):
+            await self._select(message.handle)
 
     async def _select(self, handle: str) -> None:
         _, atlas = self._must()
@@ -285,7 +303,8 @@ class Desk(Shell):
         return Situation(
             loaded=session is not None,
             events=atlas is not None and bool(atlas.lanes),
-            gaps=atlas is not None and atlas.gaps is not None and len(atlas.gaps.start) > 0,
+            # Until lanes are made there may be some.
+            gaps=session is not None and (atlas is None or (atlas.gaps is not None and len(atlas.gaps.start) > 0)),
             run=self.has_run,
             selected=bool(self.selection),
             searching=bool(state and state.query) or bool(tables and tables.grid.table.found),

@@ -24,6 +24,13 @@ class JumpTo(Message):
 
 
 @dataclass
+class Walk(Message):
+    """Go to a gap in the timeline: "next_gap", "previous_gap" or "worst_gap"."""
+
+    way: str
+
+
+@dataclass
 class Changed(Message):
     """The view shows something else now; the line at the bottom should follow."""
 

@@ -258,6 +258,10 @@ class TimelineView(Vertical, can_focus=True):
         self.sync()
         return found
 
+    def walk(self, way: str) -> None:
+        """Go to a gap: "next_gap", "previous_gap" or "worst_gap"."""
+        {"next_gap": self.next_gap, "previous_gap": self.previous_gap, "worst_gap": self.worst_gap}[way]()
+
     # -- mouse ----------------------------------------------------------------------------------------------
 
     def on_lane_view_clicked(self, message: LaneView.Clicked) -> None:
