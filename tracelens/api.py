@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ from tracelens.analysis.results import Analysis
 from tracelens.analysis.tables.columns import operator_names, table
 from tracelens.analysis.where import places
 from tracelens.loading import load_trace
+from tracelens.loading.load import empty_trace
+from tracelens.loading.runs import read_run
 from tracelens.model import events
 from tracelens.model.events import ABSENT
 from tracelens.model.names import names_of
@@ -93,8 +96,9 @@ class Trace(events.Trace):
 def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Trace:
     """Read a torch.profiler trace whole: .json, .json.gz, .json.zst, a directory that holds one, or "-" for stdin.
 
-    Damage is mended and counted in `Trace.repairs`. Raises tracelens.errors.UnreadableError, a one-line
-    message, when the input cannot be read as a trace."""
+    Of a run directory it is the first trace there is of eager, compile, replay and both. Damage is mended and
+    counted in `Trace.repairs`. Raises tracelens.errors.UnreadableError, a one-line message, when the input cannot
+    be read as a trace."""
     trace = load_trace(os.fspath(path), progress=progress)
     return Trace(**{field.name: getattr(trace, field.name) for field in fields(trace)})
 
@@ -116,12 +120,19 @@ def report(
     device: int | None = None,
     step: str | None = None,
     span: Span | None = None,
+    progress: Progress | None = None,
 ) -> Report:
-    """Judge a trace, or the file it is in: `.document` is the report document, `.to_text()`, `.to_markdown()`,
-    `.to_json()` and `.to_csv()` render it.
+    """Judge a trace, the file it is in, or a run: `.document` is the report document, `.to_text()`,
+    `.to_markdown()`, `.to_json()` and `.to_csv()` render it.
 
-    Options and errors are those of `load` and `analyze`. Predicted times in the document are ms with a range; the
-    verdict is "abstain" where the trace cannot carry one."""
-    trace = source if isinstance(source, events.Trace) else load(source)
+    Options and errors are those of `load` and `analyze`. Of a run directory the forms are those measured, and the
+    account is of its first trace; without any trace there is no account. Predicted times in the document are ms
+    with a range; the verdict is "abstain" where neither trace nor measurement can carry one."""
+    if isinstance(source, events.Trace):
+        analysis = analyze(source, device=device, step=step, span=span)
+        return Report(analysis, advise(analysis))
+    path = os.fspath(source)
+    run = None if path == "-" else read_run(Path(path))
+    trace = empty_trace(path) if run and not run.traces else load(path, progress=progress)
     analysis = analyze(trace, device=device, step=step, span=span)
-    return Report(analysis, advise(analysis))
+    return Report(analysis, advise(analysis, run.forms if run else None), run)

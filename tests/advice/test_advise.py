@@ -118,7 +118,13 @@ def test_a_measured_step_replaces_the_prediction_and_keeps_it_beside() -> None:
     found = advice(*HOST_BOUND, tracelens=stamp).forms["eager"]
     assert (found.step_ms, found.low, found.high, found.source, found.steps) == (9.0, 8.5, 9.5, "measured", 200)
     assert found.predicted is not None
-    assert found.predicted[0] == pytest.approx(9.0, rel=0.1), "the host's speed follows from the measurement"
+    assert found.predicted[0] == pytest.approx(step_ms(advice(*HOST_BOUND), "eager")), "what the trace alone predicts"
+
+
+def test_the_host_s_speed_follows_from_a_measured_eager_step() -> None:
+    alone = step_ms(advice(*HOST_BOUND), "eager")
+    slow = {"schema_version": 1, "form": "eager", "run": "r", "step_ms": 4 * alone}
+    assert step_ms(advice(*HOST_BOUND, tracelens=slow), "compile") > 2 * step_ms(advice(*HOST_BOUND), "compile")
 
 
 def test_a_damaged_stamp_is_as_none() -> None:

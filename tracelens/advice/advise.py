@@ -1,4 +1,4 @@
-"""From an analysis to forms, verdict and findings."""
+"""From an analysis, and what was measured of its forms, to forms, verdict and findings."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any, Final
 
 from tracelens.advice import constants as C
 from tracelens.advice.blockers import Observation, find_blockers
+from tracelens.advice.confirmed import confirmed
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.forms import cannot, predict_forms, repaired
+from tracelens.advice.measured import beside, measured_forms
 from tracelens.advice.reason import reason
 from tracelens.advice.recommend import Case, abstain, recommend
 from tracelens.advice.region import find_region
-from tracelens.advice.results import FORMS, Advice, Form
+from tracelens.advice.results import FORMS, Advice, Form, Recommendation
 from tracelens.advice.rules import check_all
-from tracelens.advice.stamp import stamped_form, with_stamp
 from tracelens.advice.traced import traced_forms
+from tracelens.advice.verdict import candidates
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import NS_PER_MS
 
@@ -26,59 +28,80 @@ HOST_BOUND: Final = 1.2
 """A step this much longer than its device work measures the host. [judgement]"""
 
 
-def advise(analysis: Analysis) -> Advice:
-    """Predicted or measured forms of the step, the verdict that follows from them, and findings.
+def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None = None) -> Advice:
+    """Forms of the step, the verdict that follows from them, and findings.
 
-    A trace without launched device work, or one that its checks call unusable, gets no verdict; its forms have no
-    times then."""
+    recorded: form objects of the run that the trace belongs to (Run.forms). Forms that it or the trace's own stamp
+    measured carry that time, and beside it what the trace alone predicts; the others are predicted. A trace without
+    launched device work, or one that its checks call unusable, gets a verdict only from measurements."""
+    measured = measured_forms(analysis.trace.stamp, recorded or {})
     region = find_region(analysis)
     if region is None or analysis.trust.level == "unusable":
-        unknown = {name: cannot((), "the trace cannot be judged") for name in FORMS}
-        return Advice(with_stamp(unknown, analysis.trace.stamp), abstain(analysis.trust))
-    observed = find_blockers(analysis, region)
-    facts = _calibrated(analysis, find_facts(region))
-    forms, fixed = _forms(analysis, facts, observed)
-    recommendation = recommend(_case(analysis, facts, forms, fixed, observed))
-    return Advice(forms, recommendation, check_all(analysis, forms))
+        forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
+        return Advice(forms, _from_measurements(analysis, forms, recorded is not None))
+    seen = find_blockers(analysis, region)
+    observed = confirmed(seen, measured.get("replay"))
+    facts = find_facts(region)
+    known = _calibrated(facts, measured.get("eager"))
+    forms = _forms(analysis, facts, known, seen, measured)
+    case = Case(
+        analysis,
+        forms,
+        observed,
+        _fixed(analysis, known, observed, forms),
+        reason(known),
+        region.training,
+        _now(analysis, forms),
+    )
+    return Advice(forms, recommend(case), check_all(analysis, forms))
 
 
-def _case(
-    analysis: Analysis,
-    facts: Facts,
-    forms: Mapping[str, Form],
-    fixed: Mapping[str, Form],
-    observed: tuple[Observation, ...],
-) -> Case:
-    now = analysis.form if analysis.form in DONE else "eager"
-    return Case(analysis, forms, observed, fixed, reason(facts), facts.region.training, now)
+def _from_measurements(analysis: Analysis, forms: Mapping[str, Form], of_run: bool) -> Recommendation:
+    """The verdict where the trace says nothing of the step; two measured forms are needed."""
+    if len(candidates(forms)) < 2:
+        return abstain(analysis.trust, "The run measured fewer than two usable forms." if of_run else None)
+    return recommend(Case(analysis, forms, (), forms, "", training=False, now=_now(analysis, forms)))
+
+
+def _now(analysis: Analysis, forms: Mapping[str, Form]) -> str:
+    """The form in use: a measured eager step, else the trace's own form."""
+    eager = forms["eager"]
+    is_measured = eager.source == "measured" and eager.step_ms is not None
+    return analysis.form if analysis.form in DONE and not is_measured else "eager"
 
 
 def _forms(
-    analysis: Analysis, facts: Facts, observed: tuple[Observation, ...]
-) -> tuple[dict[str, Form], dict[str, Form]]:
-    """Forms as the step is, and once its blockers are repaired."""
-    stamp = analysis.trace.stamp
-    if analysis.form in DONE:
-        forms = with_stamp(traced_forms(facts, analysis.form), stamp)
-        return forms, forms
-    forms = with_stamp(predict_forms(facts, observed), stamp)
-    if not any(seen.vetoes for seen in observed):
-        return forms, forms
-    return forms, predict_forms(replace(facts, region=repaired(facts.region)), ())
+    analysis: Analysis,
+    facts: Facts,
+    known: Facts,
+    seen: tuple[Observation, ...],
+    measured: Mapping[str, Form],
+) -> dict[str, Form]:
+    """Measured forms with what the trace alone predicts beside them; the others as all that is known predicts."""
+    alone = _predicted(analysis, facts, seen)
+    others = alone if known is facts else _predicted(analysis, known, seen)
+    return {name: beside(alone[name], measured[name]) if name in measured else others[name] for name in FORMS}
 
 
-def _calibrated(analysis: Analysis, facts: Facts) -> Facts:
-    """The facts with the host's speed as a stamped eager step shows it, when the host is what it measured."""
-    stamp = analysis.trace.stamp
-    measured = with_stamp({"eager": predict_eager(facts).form()}, stamp)["eager"] if _is_eager(stamp) else None
-    if measured is None or measured.step_ms is None or measured.predicted is None:
+def _predicted(analysis: Analysis, facts: Facts, seen: tuple[Observation, ...]) -> dict[str, Form]:
+    return traced_forms(facts, analysis.form) if analysis.form in DONE else predict_forms(facts, seen)
+
+
+def _fixed(
+    analysis: Analysis, facts: Facts, observed: tuple[Observation, ...], forms: dict[str, Form]
+) -> dict[str, Form]:
+    """The forms once the blockers are repaired."""
+    if analysis.form in DONE or not any(seen.vetoes for seen in observed):
+        return forms
+    return predict_forms(replace(facts, region=repaired(facts.region)), ())
+
+
+def _calibrated(facts: Facts, measured: Form | None) -> Facts:
+    """The facts with the host's speed as a measured eager step shows it, when the host is what it measured."""
+    predicted = None if measured is None else predict_eager(facts).form().step_ms
+    if measured is None or measured.step_ms is None or predicted is None:
         return facts
     device = facts.span(C.STREAM_SPACING, C.STREAM_SPACING).expected / NS_PER_MS
-    if min(measured.step_ms, measured.predicted[0]) < HOST_BOUND * device:
+    if min(measured.step_ms, predicted) < HOST_BOUND * device:
         return facts
-    speed = measured.step_ms / measured.predicted[0]
-    return replace(facts, region=replace(facts.region, speed=speed))
-
-
-def _is_eager(stamp: Mapping[str, Any] | None) -> bool:
-    return stamped_form(stamp) == "eager"
+    return replace(facts, region=replace(facts.region, speed=measured.step_ms / predicted))

@@ -44,11 +44,13 @@ class Observation:
 
     blocker: Blocker
     proven: bool
+    stops: bool = False
+    """A capture was tried and failed on it."""
 
     @property
     def vetoes(self) -> bool:
         """Whether a whole step cannot be captured because of it."""
-        return self.proven and self.blocker.id in VETOES
+        return self.stops or (self.proven and self.blocker.id in VETOES)
 
 
 def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]:

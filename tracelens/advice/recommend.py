@@ -9,7 +9,7 @@ from typing import Final
 from tracelens.advice.blockers import VETOES, Observation
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.snippet import snippet
-from tracelens.advice.verdict import choose, confidence, speedup, verdict_of
+from tracelens.advice.verdict import candidates, choose, confidence, speedup, verdict_of
 from tracelens.analysis.results import Analysis, Trust
 from tracelens.model.units import milliseconds
 
@@ -51,7 +51,7 @@ class Case:
 
 def recommend(case: Case) -> Recommendation:
     """A recommendation that follows from the case's forms."""
-    chosen = choose({name: form for name, form in case.forms.items() if form.step_ms is not None}, case.now)
+    chosen = choose(case.forms, case.now)
     verdict = verdict_of(chosen, case.now)
     after = _after_fix(case, chosen)
     first = tuple(seen.blocker for seen in case.observed if seen.vetoes) if after else ()
@@ -75,6 +75,9 @@ def abstain(trust: Trust, reason: str | None = None) -> Recommendation:
 
 
 def _doubt(case: Case) -> float:
+    """What the trace takes from the confidence; nothing from that of a measurement."""
+    if all(form.source == "measured" for form in candidates(case.forms, case.now).values()):
+        return 1.0
     stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
     whole = WHOLE_FACTOR if case.analysis.window.kind in ("whole", "range") else 1.0
@@ -102,9 +105,9 @@ def _summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Block
         step = milliseconds(after.step_ms)
         why = f"Repair first: {first[0].message}; then {then[0].lower()}{then[1:]}, about {step} ms."
     if chosen == case.now:
-        return f"{_stay(case)} {why}"
+        return f"{_stay(case)} {why}".strip()
     action = COMPILERS_GRAPHS if case.forms[chosen].variant == "reduce-overhead" else ACTIONS[chosen]
-    return f"{action}: {_time(case.forms[case.now])} becomes {_time(case.forms[chosen])}. {why}"
+    return f"{action}: {_time(case.forms[case.now])} becomes {_time(case.forms[chosen])}. {why}".strip()
 
 
 def _stay(case: Case) -> str:

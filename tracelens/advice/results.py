@@ -17,7 +17,8 @@ class Blocker:
     message: str
     where: str | None
     """The user's file and line, or the operator; None where the trace does not say."""
-    per_step: float
+    per_step: float | None
+    """None where nobody counted."""
     advice: str
     """The repair in PyTorch terms."""
     evidence: tuple[str, ...] = ()

@@ -20,13 +20,23 @@ RANGE_SIGMAS: Final = 3.0
 def choose(forms: Mapping[str, Form], now: str = "eager") -> str:
     """The simplest form within the needless margin of the fastest; `now`, the form in use, counts as simplest.
 
-    Among equally simple ones the faster. `now` when nothing can run."""
-    times = {name: form.step_ms for name, form in forms.items() if form.step_ms is not None}
+    Among equally simple ones the faster. `now` when nothing can run. A form that computes something else than eager
+    is never chosen."""
+    times = {name: form.step_ms for name, form in candidates(forms, now).items() if form.step_ms is not None}
     if not times:
         return now
     bound = (1 + C.NEEDLESS) * min(times.values())
     enough = [name for name in times if times[name] <= bound]
     return min(enough, key=lambda name: (name != now, COMPLEXITY[name], times[name]))
+
+
+def candidates(forms: Mapping[str, Form], now: str = "eager") -> dict[str, Form]:
+    """The forms that can run and, `now` aside, are not known to give other outputs."""
+    return {
+        name: form
+        for name, form in forms.items()
+        if form.step_ms is not None and (name == now or form.outputs != "differ")
+    }
 
 
 def verdict_of(chosen: str, now: str = "eager") -> str:
@@ -52,7 +62,7 @@ def confidence(forms: Mapping[str, Form], chosen: str) -> float:
 
     Times are taken as independent and lognormal with the ranges' widths."""
     own = forms[chosen]
-    others = [form for name, form in forms.items() if name != chosen and form.step_ms is not None]
+    others = [form for name, form in candidates(forms, chosen).items() if name != chosen]
     return min((_no_worse(own, other) for other in others), default=0.5 if own.step_ms is None else 0.95)
 
 

@@ -24,4 +24,7 @@ def report(options: argparse.Namespace) -> Report:
     """The report that the options ask for."""
     from tracelens import api
 
-    return api.report(read(options.trace), device=options.device, step=options.step, span=options.range)
+    with Progress() as progress:
+        return api.report(
+            options.trace, device=options.device, step=options.step, span=options.range, progress=progress
+        )

@@ -47,6 +47,11 @@ def load_trace(path: str | Path, *, progress: Progress | None = None) -> Trace:
         return _read(source, TextWindow(blocks), _Beat(progress, source))
 
 
+def empty_trace(path: str) -> Trace:
+    """A trace without events, for a run that left none."""
+    return _trace(Source(path, 0, 0, ""), Columns(), Tables(), {})
+
+
 def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
     tables, columns = Tables(), Columns()
 

@@ -12,14 +12,18 @@ from typing import BinaryIO, Final
 from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import BLOCK, DamagedStreamError, compression_of, gunzip, unzstd
 from tracelens.loading.prefetch import prefetched
+from tracelens.loading.runs import Run, read_run
 
 STDIN: Final = "-"
 
 
 def find_trace(path: str | Path) -> str:
-    """Path of the file to read: the path itself, or the only trace inside a directory."""
+    """Path of the file to read: the path itself, a run's first trace, or the only trace inside a directory."""
     if str(path) == STDIN or not Path(path).is_dir():
         return str(path)
+    run = read_run(Path(path))
+    if run is not None:
+        return _first_trace(run)
     found = [file for file in sorted(Path(path).iterdir()) if _looks_like_trace(file)]
     if len(found) == 1:
         return str(found[0])
@@ -27,6 +31,13 @@ def find_trace(path: str | Path) -> str:
         raise UnreadableError(f"{path}: no .json or .json.gz trace in this directory; name a trace file")
     listed = ", ".join(file.name for file in found[:8]) + (", ..." if len(found) > 8 else "")
     raise UnreadableError(f"{path}: {len(found)} traces in this directory ({listed}); name one of them")
+
+
+def _first_trace(run: Run) -> str:
+    trace = run.first_trace()
+    if trace is None:
+        raise UnreadableError(f"{run.folder}: this run left no trace; tracelens report shows what it measured")
+    return str(trace)
 
 
 def _looks_like_trace(file: Path) -> bool:

@@ -13,6 +13,7 @@ import pandas as pd
 from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
+from tracelens.loading.runs import Run
 from tracelens.model.events import Trace
 from tracelens.model.units import NS_PER_MS
 from tracelens.reporting import schema
@@ -28,7 +29,7 @@ _COST: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def build(analysis: Analysis, advice: Advice, *, limit: int | None = None) -> schema.Document:
+def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: int | None = None) -> schema.Document:
     """The document of one device over one window.
 
     Each table holds its costliest rows first, at most `limit` of them (None: all); `table_rows` has the full counts.
@@ -38,6 +39,7 @@ def build(analysis: Analysis, advice: Advice, *, limit: int | None = None) -> sc
     return {
         "schema_version": schema.SCHEMA_VERSION,
         "tool": {"name": "tracelens", "version": __version__},
+        "run": _run(run) if run else None,
         "trace": _trace(analysis.trace, analysis.form),
         "trust": _trust(analysis.trust),
         "window": _window(analysis),
@@ -60,10 +62,29 @@ def build(analysis: Analysis, advice: Advice, *, limit: int | None = None) -> sc
     }
 
 
+def _run(run: Run) -> schema.RunEntry:
+    command, target, environment = (run.manifest.get(key) for key in ("command", "target", "environment"))
+    named = cast("dict[str, object]", target) if isinstance(target, dict) else {}
+    return {
+        "path": _path(str(run.folder)),
+        "id": _text(run.manifest.get("run")),
+        "command": [str(word) for word in cast("list[object]", command)] if isinstance(command, list) else [],
+        "complete": run.complete,
+        "target": {key: _text(named.get(key)) for key in ("kind", "name", "where")},
+        "environment": cast("dict[str, Any]", environment) if isinstance(environment, dict) else {},
+        "measured": list(run.forms),
+        "traces": {form: path.name for form, path in run.traces.items()},
+    }
+
+
+def _path(path: str) -> str:
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 def _trace(trace: Trace, form: str) -> schema.TraceEntry:
     distributed = _distributed(trace)
     return {
-        "path": os.fsencode(trace.source.path).decode("utf-8", "replace"),
+        "path": _path(trace.source.path),
         "bytes": trace.source.size,
         "events": len(trace.events),
         "base_ns": trace.base_ns,
@@ -189,6 +210,10 @@ def _rows(frame: pd.DataFrame, table: str, base_ns: int) -> list[schema.Row]:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _integer(value: object) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tracelens.model import units
-from tracelens.reporting import phrases
+from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS
 from tracelens.reporting.grid import Column
 from tracelens.reporting.printable import printable
@@ -46,7 +46,9 @@ def _verdict(document: Document) -> Iterator[str]:
 
 
 def _distrust(document: Document) -> Iterator[str]:
-    failed = phrases.failed_checks(document)
+    failed, lacks = phrases.failed_checks(document), list(runs.warnings(document))
+    if lacks:
+        yield "\n".join(f"> **{escaped(text)}**" for text in lacks)
     if failed:
         yield "\n".join([f"> **Trust: {document['trust']['level']}**", *(f"> - {escaped(text)}" for text in failed)])
 
@@ -58,10 +60,16 @@ def _forms(document: Document) -> Iterator[str]:
         Column("range", ">"),
         Column("speed-up", ">"),
         Column("source"),
+        *([Column("predicted (off by)", ">"), Column("set-up pays after", ">")] if document["run"] else []),
         Column("held up by"),
     ]
     rows = (
-        [f"**{row.name}**" if row.advised else row.name, *row[1:5], escaped(row.held_up)]
+        [
+            f"**{row.name}**" if row.advised else row.name,
+            *row[1:5],
+            *([row.predicted, row.pays_after] if document["run"] else []),
+            escaped(row.held_up),
+        ]
         for row in phrases.form_rows(document)
     )
     if any(form["step_ms"] for form in document["forms"].values()):
@@ -120,7 +128,11 @@ def _view(view: View) -> str:
 
 
 def _trace(document: Document) -> Iterator[str]:
-    trace = document["trace"]
+    trace, run = document["trace"], document["run"]
+    if run is not None:
+        yield "\n".join(f"- {escaped(text)}" for text in (runs.origin(run), runs.target(run)) if text)
+    if not phrases.has_trace(document):
+        return
     lines = [f"{code(trace['path'])}: {escaped(phrases.recorded(document))}, {units.size(trace['bytes'])}"]
     lines += [escaped(note) for note in document["window"]["notes"]]
     lines += [f"repaired {escaped(phrases.repair(entry))}" for entry in trace["repairs"]]

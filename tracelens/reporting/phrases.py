@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tracelens.model import units
+from tracelens.reporting import runs
 from tracelens.reporting.schema import Document, FormEntry, RepairEntry
 
 FORMS: Final = ("eager", "compile", "replay", "both")
 NO_GAIN: Final = 0.97
 """A form that takes at least this share of the trace's own form is not worth its trouble."""
+SHOWN_REASONS: Final = 4
+"""Blockers told of one form; --json has them all."""
 
 
 class FormRow(NamedTuple):
@@ -21,16 +24,22 @@ class FormRow(NamedTuple):
     range: str
     speedup: str
     source: str
+    predicted: str
+    """What the trace alone predicts of a measured form, with the error."""
+    pays_after: str
     held_up: str
     """What blocks the form or costs it time, or why its time is not known."""
     advised: bool
 
 
 def own_form(document: Document) -> str:
-    """The form that the trace's step runs in, as far as the document has a time for it; else eager."""
+    """The form that the trace's step runs in, as far as the document has a time for it; eager where that was
+    measured, and else."""
     form = document["trace"]["form"]
     known = form in document["forms"] and document["forms"][form]["step_ms"] is not None
-    return form if known else "eager"
+    eager = document["forms"].get("eager")
+    is_measured = eager is not None and eager["source"] == "measured" and eager["step_ms"] is not None
+    return form if known and not is_measured else "eager"
 
 
 def advised_form(document: Document) -> str | None:
@@ -80,8 +89,9 @@ def alternatives(document: Document) -> str:
     if advised is None:
         return ""
     others = [name for name in FORMS if name not in (own, advised) and name in document["forms"]]
-    blockers = held_up(document["forms"][advised])
-    blocked = f"Blocked by {blockers or 'nothing'}." if advised != own else ""
+    form = document["forms"][advised]
+    is_open = advised != own and form["source"] == "predicted"
+    blocked = f"Blocked by {held_up(form) or 'nothing'}." if is_open else ""
     return " ".join(filter(None, [*(_alternative(document, name) for name in others), blocked]))
 
 
@@ -112,14 +122,18 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 range=_range(form["low"], form["high"]),
                 speedup="" if now is None or not form["step_ms"] else _times(now / form["step_ms"]),
                 source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
+                predicted=runs.beside(form),
+                pays_after=runs.pays_after(form),
                 held_up=held_up(form) or form["error"] or "",
                 advised=name == advised_form(document),
             )
 
 
 def held_up(form: FormEntry) -> str:
-    """What blocks a form or costs it time, with the places; "" when nothing does."""
-    return "; ".join(_at(blocker["message"], blocker["where"]) for blocker in form["blockers"])
+    """What blocks a form, costs it time or forbids it, with the places; "" when nothing does."""
+    told = [_at(blocker["message"], blocker["where"]) for blocker in form["blockers"]]
+    more = [f"{len(told) - SHOWN_REASONS} more"] if len(told) > SHOWN_REASONS else []
+    return "; ".join([*_differs(form), *told[:SHOWN_REASONS], *more])
 
 
 def hold_ups(document: Document) -> dict[str, list[str]]:
@@ -141,8 +155,14 @@ def source(form: FormEntry) -> str:
 
 
 def failed_checks(document: Document) -> list[str]:
-    """Messages of the trust checks that failed."""
-    return [check["message"] for check in document["trust"]["checks"] if not check["passed"]]
+    """Messages of the trust checks that failed; none where there is no trace to check."""
+    failed = [check["message"] for check in document["trust"]["checks"] if not check["passed"]]
+    return failed if has_trace(document) else []
+
+
+def has_trace(document: Document) -> bool:
+    """Whether there is a trace: a run may have left none."""
+    return document["run"] is None or bool(document["run"]["traces"])
 
 
 def step(document: Document) -> str:
@@ -193,12 +213,21 @@ def _alternative(document: Document, name: str) -> str:
     label = "compile alone" if name == "compile" else name
     if form["step_ms"] is None:
         return f"{label.capitalize()} {'cannot run' if form['blockers'] else 'unknown'}."
-    gains = now is None or form["step_ms"] < NO_GAIN * now
+    gains = now is None or (form["step_ms"] < NO_GAIN * now and form["outputs"] != "differ")
     return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])}."
 
 
+def _differs(form: FormEntry) -> list[str]:
+    if form["outputs"] != "differ":
+        return []
+    error = "" if form["largest_error"] is None else f" by up to {form['largest_error']:.3g}"
+    return [f"not advised, its outputs differ from eager's{error}"]
+
+
 def _at(message: str, where: str | None) -> str:
-    return f"{message} at {where}" if where and where not in message else message
+    """A message with its place, of which the last two parts of the path are told."""
+    place = "/".join((where or "").split("/")[-2:])
+    return f"{message} at {place}" if place and place not in message else message
 
 
 def _range(low: float | None, high: float | None) -> str:

@@ -10,6 +10,7 @@ import orjson
 from tracelens.advice.results import Advice
 from tracelens.analysis.results import Analysis
 from tracelens.exitcodes import ExitCode
+from tracelens.loading.runs import Run
 from tracelens.reporting import csv_table, markdown, text
 from tracelens.reporting.document import build
 from tracelens.reporting.schema import SHOWN_ROWS, Document
@@ -21,11 +22,13 @@ class Report:
 
     analysis: Analysis
     advice: Advice
+    run: Run | None = None
+    """The run that the trace belongs to."""
 
     @cached_property
     def document(self) -> Document:
         """The whole report document, schema_version 1 (tracelens.reporting.schema)."""
-        return build(self.analysis, self.advice)
+        return build(self.analysis, self.advice, self.run)
 
     def to_json(self, *, limit: int | None = None) -> str:
         """The document as indented JSON with a final line end; no NaN or infinity."""
@@ -48,9 +51,10 @@ class Report:
 
     @property
     def exit_code(self) -> ExitCode:
-        """OK, or NOTHING_TO_JUDGE when the window holds no device work."""
+        """OK, or NOTHING_TO_JUDGE when the window holds no device work and no measurement gives a verdict."""
         idle = not len(self.analysis.kernels) and not self.analysis.attribution.share("kernel")
+        idle = idle and self.advice.recommendation.verdict == "abstain"
         return ExitCode.NOTHING_TO_JUDGE if idle else ExitCode.OK
 
     def _limited(self, limit: int | None) -> Document:
-        return self.document if limit is None else build(self.analysis, self.advice, limit=limit)
+        return self.document if limit is None else build(self.analysis, self.advice, self.run, limit=limit)

@@ -64,6 +64,19 @@ class TraceEntry(TypedDict):
     repairs: list[RepairEntry]
 
 
+class RunEntry(TypedDict):
+    """The run directory that was opened. `measured` names the forms it tried, `traces` the files it has of them."""
+
+    path: str
+    id: str | None
+    command: list[str]
+    complete: bool
+    target: dict[str, str | None]
+    environment: dict[str, Any]
+    measured: list[str]
+    traces: dict[str, str]
+
+
 class CheckEntry(TypedDict):
     """One reason to trust or distrust the trace."""
 
@@ -204,10 +217,13 @@ class FindingEntry(TypedDict):
 
 
 class Document(TypedDict):
-    """The whole report. `table_rows` counts the rows of each table before any limit was applied."""
+    """The whole report; `run` is null for a trace alone.
+
+    `table_rows` counts the rows of each table before any limit was applied."""
 
     schema_version: int
     tool: Tool
+    run: RunEntry | None
     trace: TraceEntry
     trust: TrustEntry
     window: WindowEntry

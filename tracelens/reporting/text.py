@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tracelens.model import units
-from tracelens.reporting import phrases
+from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS, spread
 from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
@@ -23,14 +23,19 @@ _SEVERITY: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 def render(document: Document, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
     """Lines of at most `width` columns (40 or more), coloured or plain; ASCII glyphs unless `unicode`."""
     page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
-    sections = (_distrust, _verdict, _attribution, _forms, _why, _next, _tables, _source)
+    sections = (_distrust, _verdict, _attribution, _forms, _why, _next, _tables, _run, _source)
     lines = [line for section in sections for line in section(document, page)]
     return "\n".join(lines).strip("\n") + "\n"
 
 
 def _distrust(document: Document, page: Page) -> Iterator[str]:
-    """The trust checks that failed, before anything else."""
+    """What a run lacks and the trust checks that failed, before anything else."""
     level, failed = document["trust"]["level"], phrases.failed_checks(document)
+    lacks = list(runs.warnings(document))
+    for warning in lacks:
+        yield from page.text(warning, "  ", "! ", "yellow", "bold")
+    if lacks and not failed:
+        yield ""
     if not failed:
         return
     color = "red" if level == "unusable" else "yellow"
@@ -42,7 +47,7 @@ def _distrust(document: Document, page: Page) -> Iterator[str]:
 
 def _verdict(document: Document, page: Page) -> Iterator[str]:
     yield from page.text(phrases.headline(document), "", None, "bold")
-    yield from page.text(f"{phrases.boundness(document)} {phrases.alternatives(document)}")
+    yield from page.text(f"{phrases.boundness(document)} {phrases.alternatives(document)}".strip())
     yield from page.text(phrases.confidence(document), "", None, "dim")
 
 
@@ -75,26 +80,39 @@ def _forms(document: Document, page: Page) -> Iterator[str]:
     rows = list(phrases.form_rows(document))
     times = [document["forms"][row.name]["step_ms"] or 0.0 for row in rows]
     longest = max(times, default=0.0)
-    if not longest:
-        return
+    if longest:
+        yield from page.heading("Four ways to run the step")
+        yield from _form_table(rows, [time / longest for time in times], page)
+        yield from _form_notes(document, page)
+    elif document["run"]:
+        yield from page.heading("What was tried")
+        yield from _form_notes(document, page)
+
+
+def _form_table(rows: list[phrases.FormRow], lengths: list[float], page: Page) -> Iterator[str]:
     full, mark = ("━", "▶") if page.unicode else ("=", ">")
     columns = [
         Column("  form"),
         Column("ms/step", ">"),
         Column("range"),
         Column("speed-up", ">"),
-        Column("source", spare=1),
+        Column("source", least=9 if any(row.predicted for row in rows) else 0, spare=1),
+        Column("predicted (off by)"),
         Column("", spare=2),
     ]
-    bars = [full * math.ceil(FORM_BAR * time / longest) for time in times]
+    bars = [full * math.ceil(FORM_BAR * length) for length in lengths]
     lines = [
-        [f"{mark if row.advised else ' '} {row.name}", row.step, row.range, row.speedup, row.source, bar]
+        [f"{mark if row.advised else ' '} {row.name}", row.step, row.range, row.speedup, row.source, row.predicted, bar]
         for row, bar in zip(rows, bars, strict=True)
     ]
-    yield from page.heading("Four ways to run the step")
     yield from page.table(columns, lines)
+
+
+def _form_notes(document: Document, page: Page) -> Iterator[str]:
+    """What holds forms up, and when measured ones have paid for their set-up."""
     for reason, names in phrases.hold_ups(document).items():
         yield from page.text(f"{', '.join(names)}: {reason}", "      ", "    ")
+    yield from page.text(runs.set_up(document), "    ")
 
 
 def _why(document: Document, page: Page) -> Iterator[str]:
@@ -136,9 +154,21 @@ def _tables(document: Document, page: Page) -> Iterator[str]:
         yield from page.table(view.columns, view.rows)
 
 
+def _run(document: Document, page: Page) -> Iterator[str]:
+    """The run directory, and what was repeated."""
+    run = document["run"]
+    if run is None:
+        return
+    yield from page.heading("Run")
+    yield from page.text(runs.origin(run), "  ")
+    yield from page.text(runs.target(run), "  ")
+
+
 def _source(document: Document, page: Page) -> Iterator[str]:
     """The file, what was left out of the window, and what was mended while reading."""
     trace = document["trace"]
+    if not phrases.has_trace(document):
+        return
     yield from page.heading("Trace")
     yield from page.text(f"{trace['path']}: {phrases.recorded(document)}, {units.size(trace['bytes'])}", "  ")
     for note in document["window"]["notes"]:

@@ -1,0 +1,121 @@
+"""What a recording measured of its forms: the form objects of a run's manifest and of a trace's stamp."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias, cast
+
+from tracelens.advice.results import FORMS, Blocker, Form
+
+Record: TypeAlias = Mapping[str, Any]
+NUMBERS: Final = (
+    "region_ms", "setup_s", "peak_mib", "reserved_mib", "traced_over_untraced", "largest_error",
+)  # fmt: skip
+OUTPUTS: Final = ("match", "differ", "unchecked")
+REASONS: Final = (
+    ("graph_breaks", "graph_break", "reason", "graph break"),
+    ("recompiles", "recompile", "guard", "recompiled"),
+    ("cudagraph_skips", "cudagraph_skip", "reason", "CUDA Graph skipped"),
+    ("syncs", "sync", "", "waits for the device"),
+)
+"""Lists of a form object: key, id as a blocker, key of the reason, and what happened."""
+
+
+def measured_forms(stamp: Record | None, recorded: Mapping[str, Record]) -> dict[str, Form]:
+    """The measured form by name: those of a run, else the one that the trace carries in its stamp.
+
+    A form object that holds neither a time nor an error is left out."""
+    stamped = stamp.get("form") if stamp else None
+    records = {**({stamped: stamp} if stamp and stamped in FORMS else {}), **recorded}
+    read = {name: _form(records[name]) for name in FORMS if name in records}
+    return _paid({name: form for name, form in read.items() if form is not None})
+
+
+def beside(predicted: Form, measured: Form) -> Form:
+    """A measurement with the prediction beside it; one that could not run keeps what the prediction says of it."""
+    known = measured.blockers or (predicted.blockers if measured.step_ms is None else ())
+    return replace(measured, predicted=_triple(predicted), blockers=known)
+
+
+def _form(record: Record) -> Form | None:
+    step, error = _number(record.get("step_ms")), _text(record.get("error"))
+    if step is None and not error:
+        return None
+    low, high, steps = (_number(record.get(key)) for key in ("low", "high", "steps"))
+    outputs = record.get("outputs")
+    return Form(
+        step,
+        step if low is None else low,
+        step if high is None else high,
+        "measured",
+        variant=_text(record.get("variant")),
+        steps=None if steps is None else int(steps),
+        blockers=(*_blockers(record.get("blockers")), *_reasons(record)),
+        predicted=None,
+        outputs=outputs if outputs in OUTPUTS else "unchecked",
+        error=error,
+        **{key: _number(record.get(key)) for key in NUMBERS},
+    )
+
+
+def _paid(forms: dict[str, Form]) -> dict[str, Form]:
+    """The forms with the steps after which what they take longer than eager to set up has paid."""
+    eager = forms.get("eager")
+    return forms if eager is None else {name: _break_even(form, eager) for name, form in forms.items()}
+
+
+def _break_even(form: Form, eager: Form) -> Form:
+    if form is eager or form.step_ms is None or eager.step_ms is None or form.setup_s is None:
+        return form
+    gain, longer = eager.step_ms - form.step_ms, form.setup_s - (eager.setup_s or 0.0)
+    return replace(form, break_even_steps=1e3 * max(longer, 0.0) / gain if gain > 0 else None)
+
+
+def _triple(form: Form) -> tuple[float, float, float] | None:
+    if form.step_ms is None or form.low is None or form.high is None:
+        return None
+    return form.step_ms, form.low, form.high
+
+
+def _blockers(rows: object) -> tuple[Blocker, ...]:
+    """Blockers of a form object; what is not one is left out."""
+    return tuple(
+        Blocker(str(row["id"]), str(row.get("message", "")), _text(row.get("where")), _number(row.get("per_step")), "")
+        for row in _rows(rows)
+        if row.get("id")
+    )
+
+
+def _reasons(record: Record) -> tuple[Blocker, ...]:
+    """What the compiler, the graph and the sync debug mode told of a form."""
+    return tuple(
+        Blocker(id, _told(what, _number(row.get("count")), row.get(reason)), _text(row.get("where")), None, "")
+        for key, id, reason, what in REASONS
+        for row in _rows(record.get(key))
+    )
+
+
+def _told(what: str, count: float | None, reason: object) -> str:
+    """ "graph break (2 times): the first line of the reason"."""
+    often = f" ({count:.0f} times)" if count and count > 1 else ""
+    lines = reason.strip().splitlines() if isinstance(reason, str) else []
+    return f"{what}{often}: {lines[0].strip().rstrip(':.')}" if lines else f"{what}{often}"
+
+
+def _rows(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; anything else is none."""
+    if not isinstance(value, list):
+        return []
+    return [cast("dict[str, Any]", row) for row in cast("list[object]", value) if isinstance(row, dict)]
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> float | None:
+    """A finite number that is not negative, else None."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < 1e300 else None

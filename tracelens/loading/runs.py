@@ -1,0 +1,94 @@
+"""A run directory: its manifest, and the traces that its forms left there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
+
+from tracelens.errors import UnreadableError
+
+MANIFEST: Final = "run.json"
+SCHEMA_VERSION: Final = 1
+FORMS: Final = ("eager", "compile", "replay", "both")
+Record: TypeAlias = Mapping[str, Any]
+"""A form object of the manifest, as it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a recording of several forms left; a killed one has what it finished."""
+
+    folder: Path
+    manifest: Record
+    forms: Mapping[str, Record]
+    """The forms that were tried, simplest first."""
+    traces: Mapping[str, Path]
+    """The traces that are there, by form, simplest first."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the recording came to its end."""
+        return self.manifest.get("complete") is True
+
+    def trace(self, form: str) -> Path | None:
+        """The trace of a form, if it left one."""
+        return self.traces.get(form)
+
+    def first_trace(self) -> Path | None:
+        """The trace to open: the simplest form's."""
+        return next(iter(self.traces.values()), None)
+
+
+def read_run(folder: Path) -> Run | None:
+    """The run in a directory, None where there is none; UnreadableError, in one line, for a damaged manifest.
+
+    An object without forms is a file of another program."""
+    path = folder / MANIFEST
+    try:
+        if not path.is_file():
+            return None
+        manifest: object = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    if not isinstance(manifest, dict):
+        raise _damaged(path, "no JSON object")
+    return _run(folder, path, cast("Record", manifest)) if "forms" in manifest else None
+
+
+def _run(folder: Path, path: Path, manifest: Record) -> Run:
+    version = manifest.get("schema_version", SCHEMA_VERSION)
+    if version != SCHEMA_VERSION:
+        raise UnreadableError(f"{path}: schema_version {version!r} is not {SCHEMA_VERSION}; use a newer tracelens")
+    given: object = manifest["forms"]
+    if not isinstance(given, dict):
+        raise _damaged(path, "forms is no object")
+    entries = cast("dict[str, object]", given)
+    wrong = [name for name in FORMS if not isinstance(entries.get(name, {}), dict)]
+    if wrong:
+        raise _damaged(path, f"forms.{wrong[0]} is no object")
+    forms = {name: cast("Record", entries[name]) for name in FORMS if name in entries}
+    found = {name: _trace(folder, forms.get(name, {}).get("trace") or f"{name}.pt.trace.json.gz") for name in FORMS}
+    return Run(folder, manifest, forms, {name: trace for name, trace in found.items() if trace is not None})
+
+
+def _trace(folder: Path, name: object) -> Path | None:
+    """The file of that name in the folder itself; a name that leads elsewhere is as none."""
+    if not isinstance(name, str) or name != Path(name).name:
+        return None
+    path = folder / name
+    try:
+        inside = path.is_file() and path.resolve().parent == folder.resolve()
+    except OSError:
+        return None
+    return path if inside else None
+
+
+def _damaged(path: Path, what: str) -> UnreadableError:
+    return UnreadableError(
+        f"{path}: not the manifest of a run ({what}); record it again, or name a trace in the directory"
+    )

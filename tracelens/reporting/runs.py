@@ -1,0 +1,68 @@
+"""What text and Markdown say of a run directory, read from the report document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tracelens.model import units
+from tracelens.reporting.schema import Document, FormEntry, RunEntry
+
+FORMS: Final = ("eager", "compile", "replay", "both")
+
+
+def beside(form: FormEntry) -> str:
+    """The prediction beside a measurement with its error: "0.24 (-3 %)"; "" where there is none."""
+    predicted = form["predicted"]
+    if predicted is None:
+        return ""
+    told = units.milliseconds(predicted["step_ms"])
+    return f"{told} ({round(100 * (predicted['step_ms'] / form['step_ms'] - 1)):+d} %)" if form["step_ms"] else told
+
+
+def pays_after(form: FormEntry) -> str:
+    """After how many steps a measured set-up has paid: "1,080 steps"; "" where it never does or is not known."""
+    steps = form["break_even_steps"]
+    if form["source"] != "measured" or steps is None:
+        return ""
+    return units.counted(max(1, round(steps)), "step")
+
+
+def set_up(document: Document) -> str:
+    """The set-up of all measured forms in a sentence, or ""."""
+    told = [
+        f"{name} {pays_after(form)} ({units.significant(form['setup_s'] or 0.0)} s)"
+        for name in FORMS
+        if (form := document["forms"].get(name)) is not None and pays_after(form)
+    ]
+    return f"The set-up has paid after: {', '.join(told)}." if told else ""
+
+
+def warnings(document: Document) -> Iterator[str]:
+    """What the run lacks."""
+    run = document["run"]
+    if run is None:
+        return
+    if not run["complete"]:
+        missing = [name for name in FORMS if name not in run["measured"]]
+        yield f"the run was interrupted{': ' + ', '.join(missing) + ' not measured' if missing else ''}"
+    if not run["traces"]:
+        yield "the run has no trace: what was measured is shown, without an account of the step"
+    elif "eager" not in run["traces"]:
+        yield f"the run has no trace of eager: the account is that of {next(iter(run['traces']))}"
+
+
+def origin(run: RunEntry) -> str:
+    """Where the run is and what was run: "runs/a: tracelens capture a.py, torch 2.11.0 on NVIDIA H200"."""
+    environment, command = run["environment"], " ".join(run["command"])
+    torch, gpu = environment.get("torch"), environment.get("gpu")
+    on = f" on {gpu}" if gpu else ""
+    told = [command, f"torch {torch}{on}" if torch else ""]
+    return ": ".join(filter(None, [run["path"], ", ".join(filter(None, told))]))
+
+
+def target(run: RunEntry) -> str:
+    """What was repeated: "function step at train.py:4", or ""."""
+    kind, name, where = (run["target"][key] for key in ("kind", "name", "where"))
+    words = " ".join(filter(None, [(kind or "").replace("_", " "), name]))
+    return f"{words} at {where}" if words and where else words
