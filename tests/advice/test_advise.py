@@ -187,3 +187,9 @@ def test_unlinked_kernels_give_no_verdict() -> None:
 
 def test_two_steps_are_enough() -> None:
     assert advise(analyze(told(*HOST_BOUND, steps=2).trace())).recommendation.verdict == "both"
+
+
+def test_a_measured_range_holds_its_time() -> None:
+    stamp = {"schema_version": 1, "form": "eager", "step_ms": 9.0, "low": 9.5, "high": 8.0}
+    found = advice(*HOST_BOUND, tracelens=stamp).forms["eager"]
+    assert (found.low, found.step_ms, found.high) == (9.0, 9.0, 9.0)

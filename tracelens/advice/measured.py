@@ -46,8 +46,8 @@ def _form(record: Record) -> Form | None:
     outputs = record.get("outputs")
     return Form(
         step,
-        step if low is None else low,
-        step if high is None else high,
+        step if step is None or low is None else min(low, step),
+        step if step is None or high is None else max(high, step),
         "measured",
         variant=_text(record.get("variant")),
         steps=None if steps is None else int(steps),
