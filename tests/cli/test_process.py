@@ -86,3 +86,10 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65_536)
     except OSError:
         return b""
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_do_no_harm(trace: Path, closed: str) -> None:
+    shell = f"{sys.executable} -m tracelens report {trace} {closed}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -36,6 +36,7 @@ exit codes: 0 done, 1 a --fail-on condition holds, 2 the command is wrong,
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `argv` without the program's name."""
+    output.open_streams()
     try:
         return int(_run(list(sys.argv[1:] if argv is None else argv)))
     except TraceLensError as error:

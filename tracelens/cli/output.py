@@ -14,6 +14,13 @@ from tracelens.errors import UsageError
 from tracelens.reporting.printable import printable
 
 
+def open_streams() -> None:
+    """Give the streams that the caller closed somewhere to write to."""
+    nowhere = Path(os.devnull)
+    sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
+
+
 def emit(text: str) -> None:
     """Write to standard output; a reader that has gone is no error, a full disk is a UsageError."""
     out = sys.stdout
