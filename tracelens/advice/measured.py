@@ -12,6 +12,9 @@ Record: TypeAlias = Mapping[str, Any]
 NUMBERS: Final = (
     "region_ms", "setup_s", "peak_mib", "reserved_mib", "traced_over_untraced", "largest_error",
 )  # fmt: skip
+LARGEST: Final = 1e15
+SHORTEST: Final = 1e-6
+"""ms; no step takes less than a ns, and no number of a recording is larger than LARGEST."""
 OUTPUTS: Final = ("match", "differ", "unchecked")
 REASONS: Final = (
     ("graph_breaks", "graph_break", "reason", "graph break"),
@@ -40,6 +43,7 @@ def beside(predicted: Form, measured: Form) -> Form:
 
 def _form(record: Record) -> Form | None:
     step, error = _number(record.get("step_ms")), _text(record.get("error"))
+    step = step if step and step >= SHORTEST else None
     if step is None and not error:
         return None
     low, high, steps = (_number(record.get(key)) for key in ("low", "high", "steps"))
@@ -115,7 +119,7 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> float | None:
-    """A finite number that is not negative, else None."""
+    """A number from 0 to LARGEST, else None."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return float(value) if 0 <= value < 1e300 else None
+    return float(value) if 0 <= value <= LARGEST else None

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
+import orjson
+
 from tracelens.errors import UnreadableError
 
 MANIFEST: Final = "run.json"
@@ -50,10 +52,12 @@ def read_run(folder: Path) -> Run | None:
     try:
         if not path.is_file():
             return None
-        manifest: object = json.loads(path.read_bytes())
+        manifest: object = json.loads(path.read_bytes(), parse_constant=lambda _: None)
+        orjson.dumps(manifest)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
+        # TypeError is orjson's: text or numbers that no document could hold.
         raise _damaged(path, str(error)) from None
     if not isinstance(manifest, dict):
         raise _damaged(path, "no JSON object")
@@ -89,6 +93,4 @@ def _trace(folder: Path, name: object) -> Path | None:
 
 
 def _damaged(path: Path, what: str) -> UnreadableError:
-    return UnreadableError(
-        f"{path}: not the manifest of a run ({what}); record it again, or name a trace in the directory"
-    )
+    return UnreadableError(f"{path}: not the manifest of a run ({what}); record the run again, or name a trace")

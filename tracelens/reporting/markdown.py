@@ -60,13 +60,13 @@ def _forms(document: Document) -> Iterator[str]:
         Column("range", ">"),
         Column("speed-up", ">"),
         Column("source"),
-        *([Column("predicted (off by)", ">"), Column("set-up pays after", ">")] if document["run"] else []),
+        *([Column("predicted (off)", ">"), Column("set-up pays after", ">")] if document["run"] else []),
         Column("held up by"),
     ]
     rows = (
         [
             f"**{row.name}**" if row.advised else row.name,
-            *row[1:5],
+            *map(escaped, row[1:5]),
             *([row.predicted, row.pays_after] if document["run"] else []),
             escaped(row.held_up),
         ]

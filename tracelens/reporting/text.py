@@ -97,7 +97,7 @@ def _form_table(rows: list[phrases.FormRow], lengths: list[float], page: Page) -
         Column("range"),
         Column("speed-up", ">"),
         Column("source", least=9 if any(row.predicted for row in rows) else 0, spare=1),
-        Column("predicted (off by)"),
+        Column("predicted (off)"),
         Column("", spare=2),
     ]
     bars = [full * math.ceil(FORM_BAR * length) for length in lengths]

@@ -1,0 +1,161 @@
+"""Measured forms: read from form objects, beside their predictions, and the verdict that follows."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import runs
+from tests.advice.story import Beat, analysis, gemm, item, pointwise, told
+from tracelens.advice import advise
+from tracelens.advice.measured import measured_forms
+from tracelens.advice.results import Advice
+from tracelens.analysis import analyze
+from tracelens.analysis.results import Analysis
+from tracelens.loading.load import empty_trace
+
+POINTWISE = [pointwise()] * 20
+PRODUCTS = [gemm(2.0)] * 20
+
+
+@cache
+def nothing_analysed() -> Analysis:
+    return analyze(empty_trace("run"))
+
+
+def judged(forms: dict[str, Any], *beats: Beat) -> Advice:
+    return advise(analysis(*(beats or POINTWISE)), forms)
+
+
+def test_the_verdict_follows_from_the_measurement() -> None:
+    predicted = judged({})
+    assert predicted.recommendation.verdict == "both"
+    slow = {
+        name: runs.measured(step) for name, step in (("eager", 0.7), ("compile", 0.9), ("replay", 0.8), ("both", 0.9))
+    }
+    assert judged(slow).recommendation.verdict == "neither"
+    assert judged({**slow, "replay": runs.measured(0.3)}).recommendation.verdict == "replay"
+
+
+def test_every_measured_form_keeps_what_the_trace_alone_predicts() -> None:
+    alone, run = judged({}).forms, judged(runs.ALL).forms
+    for name, form in run.items():
+        assert form.source == "measured"
+        assert form.predicted == (alone[name].step_ms, alone[name].low, alone[name].high)
+
+
+def test_forms_that_a_run_lacks_are_predicted_with_the_host_s_measured_speed() -> None:
+    alone, run = judged({}, *PRODUCTS).forms, judged({"eager": runs.measured(4.0)}, *PRODUCTS).forms
+    assert run["compile"].source == "predicted"
+    assert (run["compile"].step_ms or 0) > 1.5 * (alone["compile"].step_ms or 0)
+
+
+def test_a_form_whose_outputs_differ_is_never_advised() -> None:
+    forms = {**runs.ALL, "both": runs.measured(0.06, outputs="differ", largest_error=0.3)}
+    found = judged(forms)
+    assert found.recommendation.verdict == "replay"
+    assert found.forms["both"].step_ms == 0.06
+    assert (
+        found.recommendation.confidence
+        == judged({**runs.ALL, "both": runs.failed("sync", "no")}).recommendation.confidence
+    )
+
+
+def test_set_up_pays_after_what_it_takes_longer_than_eager_s() -> None:
+    forms = judged(runs.ALL).forms
+    assert forms["replay"].break_even_steps == pytest.approx((1.5 - 0.1) * 1e3 / (0.7 - 0.14))
+    assert forms["eager"].break_even_steps is None
+    slower = {**runs.ALL, "compile": runs.measured(0.9)}
+    assert judged(slower).forms["compile"].break_even_steps is None
+
+
+def test_the_compiler_s_reasons_are_blockers_with_their_places() -> None:
+    forms = {
+        "compile": runs.measured(
+            1.0,
+            graph_breaks=[{"reason": "Tensor.item() call\nsecond line", "where": "model.py:41", "count": 2}],
+            recompiles=[{"guard": "size mismatch", "where": "model.py:9", "count": 1}],
+        ),
+        "both": runs.measured(1.0, cudagraph_skips=[{"reason": "skipping cudagraphs: mutated inputs", "count": 1}]),
+        "eager": runs.measured(1.0, syncs=[{"where": "train.py:7", "count": 8}]),
+    }
+    found = measured_forms(None, forms)
+    assert [(b.id, b.message, b.where) for b in found["compile"].blockers] == [
+        ("graph_break", "graph break (2 times): Tensor.item() call", "model.py:41"),
+        ("recompile", "recompiled: size mismatch", "model.py:9"),
+    ]
+    assert found["both"].blockers[0].id == "cudagraph_skip"
+    assert found["eager"].blockers[0].message == "waits for the device (8 times)"
+
+
+SYNCED = [pointwise(), item()] * 8
+NOT_PERMITTED = runs.failed("sync", "operation not permitted when stream is capturing", "model.py:7")
+
+
+def test_a_failed_capture_names_the_place_of_the_blocker_that_the_trace_counts() -> None:
+    found = judged({"eager": runs.measured(0.7), "replay": NOT_PERMITTED}, *SYNCED)
+    assert found.forms["replay"].step_ms is None
+    assert found.forms["replay"].error == "operation not permitted when stream is capturing"
+    first = found.recommendation.fix_first[0]
+    assert (first.id, first.where) == ("sync", "model.py:7")
+    assert first.per_step == 8
+
+
+def test_a_capture_that_worked_refutes_the_blockers_of_the_trace() -> None:
+    assert judged({}, *SYNCED).recommendation.fix_first
+    found = judged({"eager": runs.measured(0.7), "replay": runs.measured(0.1)}, *SYNCED)
+    assert found.recommendation.fix_first == ()
+    assert found.forms["replay"].blockers == ()
+
+
+def test_a_capture_that_failed_on_what_no_trace_shows_is_to_be_repaired_first() -> None:
+    state = runs.failed("optimizer_state", "capturable=False", "train.py:12")
+    found = judged({"eager": runs.measured(0.7), "compile": runs.measured(0.7), "replay": state, "both": state})
+    assert found.recommendation.verdict == "neither"
+    assert [(fix.id, fix.where) for fix in found.recommendation.fix_first] == [("optimizer_state", "train.py:12")]
+    assert found.recommendation.after_fix is not None
+
+
+def test_measurements_need_no_trace() -> None:
+    nothing = nothing_analysed()
+    assert advise(nothing, runs.ALL).recommendation.verdict == "both"
+    only = advise(nothing, {"eager": runs.measured(0.7)})
+    assert only.recommendation.verdict == "abstain"
+    assert only.forms["eager"].step_ms == 0.7
+
+
+def test_a_run_is_believed_before_the_trace_s_own_stamp() -> None:
+    stamped = analyze(told(*POINTWISE, tracelens={"form": "eager", "step_ms": 3.0}).trace())
+    assert advise(stamped).forms["eager"].step_ms == 3.0
+    assert advise(stamped, {"eager": runs.measured(0.7)}).forms["eager"].step_ms == 0.7
+
+
+KEYS = (
+    "step_ms",
+    "low",
+    "high",
+    "setup_s",
+    "steps",
+    "blockers",
+    "graph_breaks",
+    "syncs",
+    "outputs",
+    "error",
+    "variant",
+)
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.floats(), st.integers(), st.text(max_size=4),
+    st.lists(st.none() | st.text(max_size=3)),
+    st.lists(st.dictionaries(st.sampled_from(("id", "message", "where", "count", "reason")), st.floats() | st.text())),
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from(("eager", "both")), st.dictionaries(st.sampled_from(KEYS), VALUES), min_size=1))
+def test_any_form_object_gives_a_verdict(forms: dict[str, dict[str, Any]]) -> None:
+    found = advise(nothing_analysed(), forms)
+    assert set(found.forms) == {"eager", "compile", "replay", "both"}
+    assert 0 <= found.recommendation.confidence <= 1

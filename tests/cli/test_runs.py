@@ -1,0 +1,155 @@
+"""`tracelens report RUN_DIR` and `show RUN_DIR HANDLE`: whole, partial, differing and damaged runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import runs
+from tracelens.__main__ import main
+from tracelens.exitcodes import ExitCode
+
+Capture = pytest.CaptureFixture[str]
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(autouse=True)
+def in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are named as a user names them, so that outputs hold no temporary folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def printed(capsys: Capture, *words: str, code: ExitCode = ExitCode.OK) -> str:
+    assert main(["report", *words]) == code
+    return capsys.readouterr().out
+
+
+def document(capsys: Capture, *words: str, code: ExitCode = ExitCode.OK) -> dict[str, Any]:
+    return json.loads(printed(capsys, *words, "--json", code=code))
+
+
+DIFFERING = {**runs.ALL, "both": runs.measured(0.06, outputs="differ", largest_error=0.25, setup_s=2.4)}
+BLOCKED = {
+    **runs.ALL,
+    "replay": runs.failed("sync", "AcceleratorError: operation not permitted when stream is capturing", "model.py:41"),
+    "both": runs.failed("memory", "OutOfMemoryError: CUDA out of memory"),
+}
+KILLED = {name: runs.ALL[name] for name in ("eager", "compile")}
+
+
+@pytest.mark.parametrize(
+    ("name", "forms", "head"),
+    [
+        ("whole", runs.ALL, {}),
+        ("differing", DIFFERING, {}),
+        ("blocked", BLOCKED, {}),
+        ("killed", KILLED, {"complete": False}),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["txt", "md"])
+def test_a_run_is_told_as_recorded(
+    name: str, forms: dict[str, Any], head: dict[str, Any], suffix: str, capsys: Capture
+) -> None:
+    runs.write_run(Path(name), forms, **head)
+    assert main(["report", name, "--limit", "1", *(["-o", "out.md"] if suffix == "md" else [])]) == ExitCode.OK
+    text = Path("out.md").read_text(encoding="utf-8") if suffix == "md" else capsys.readouterr().out
+    path = GOLDEN / f"run.{name}.{suffix}"
+    if os.environ.get("TRACELENS_GOLDEN") == "write":
+        path.write_text(text, encoding="utf-8", newline="\n")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_the_document_holds_measurements_predictions_and_the_run(capsys: Capture) -> None:
+    runs.write_run(Path("run"))
+    found = document(capsys, "run")
+    assert found["recommendation"]["verdict"] == "both"
+    assert {form["source"] for form in found["forms"].values()} == {"measured"}
+    assert all(form["predicted"]["low"] <= form["predicted"]["step_ms"] for form in found["forms"].values())
+    assert found["forms"]["compile"]["break_even_steps"] == pytest.approx(40_000)
+    assert found["forms"]["compile"]["blockers"][0]["where"] == "/home/me/model.py:41"
+    assert found["run"]["id"] == "e0538255d549"
+    assert found["run"]["traces"] == {"eager": "eager.pt.trace.json.gz"}
+    assert found["run"]["target"] == {"kind": "function", "name": "step", "where": "/home/me/train.py:4"}
+    assert found["trace"]["path"] == str(Path("run", "eager.pt.trace.json.gz"))
+    assert found["attribution"]["window_ns"] > 0
+
+
+def test_a_trace_alone_belongs_to_no_run(capsys: Capture) -> None:
+    runs.write_run(Path("run"))
+    found = document(capsys, "run/eager.pt.trace.json.gz")
+    assert found["run"] is None
+    assert [name for name, form in found["forms"].items() if form["source"] == "measured"] == ["eager"]
+
+
+def test_without_any_trace_the_measurements_remain(capsys: Capture) -> None:
+    runs.write_run(Path("run"), traces=())
+    text = printed(capsys, "run")
+    assert text.startswith("! the run has no trace")
+    assert "Both: 0.70 -> 0.060 ms (measured 0.059-0.062)." in text
+    assert "activities=" not in text
+    assert main(["show", "run", "g-3"]) == ExitCode.UNREADABLE
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_without_the_eager_trace_the_account_is_of_another(capsys: Capture) -> None:
+    runs.write_run(Path("run"), traces=("compile",))
+    assert "! the run has no trace of eager: the account is that of compile" in printed(capsys, "run")
+
+
+def test_a_run_that_measured_nothing_says_why(capsys: Capture) -> None:
+    runs.write_run(Path("run"), {"eager": runs.failed("error", "RuntimeError: no", "train.py:3")}, traces=())
+    text = printed(capsys, "run", code=ExitCode.NOTHING_TO_JUDGE)
+    assert "eager: RuntimeError: no at train.py:3" in text
+
+
+def test_a_run_that_was_killed_at_once_is_read(capsys: Capture) -> None:
+    runs.write_run(Path("run"), {}, traces=(), complete=False)
+    text = printed(capsys, "run", code=ExitCode.NOTHING_TO_JUDGE)
+    assert "interrupted: eager, compile, replay, both not measured" in text
+
+
+def test_show_takes_the_handles_of_the_reported_trace(capsys: Capture) -> None:
+    runs.write_run(Path("run"), traces=("eager", "both"))
+    handle = document(capsys, "run")["tables"]["gaps"][0]["handle"]
+    assert main(["show", "run", handle, "--json"]) == ExitCode.OK
+    of_run = capsys.readouterr().out
+    assert main(["show", "run/eager.pt.trace.json.gz", handle, "--json"]) == ExitCode.OK
+    assert of_run == capsys.readouterr().out
+
+
+def test_a_damaged_manifest_is_one_line(capsys: Capture) -> None:
+    runs.write_run(Path("run"))
+    Path("run/run.json").write_text('{"forms": {"eager"')
+    assert main(["report", "run"]) == ExitCode.UNREADABLE
+    out, err = capsys.readouterr()
+    assert not out
+    assert len(err.splitlines()) == 1
+
+
+def test_words_of_a_manifest_cannot_drive_the_terminal_or_the_page(capsys: Capture) -> None:
+    evil = "\x1b]0;title\x07 <script> | @me `"
+    forms = {**runs.ALL, "replay": runs.failed("error", evil, evil), "both": runs.measured(0.1, variant=evil)}
+    runs.write_run(Path("run"), forms, command=[evil], environment={"torch": evil}, target={"name": evil})
+    assert "\x1b" not in printed(capsys, "run")
+    printed(capsys, "run", "-o", "run.md")
+    page = Path("run.md").read_text(encoding="utf-8")
+    assert "<script>" not in page.replace("\\<script>", "")
+    assert "\x1b" not in page
+
+
+def test_fail_on_holds_on_a_measured_verdict(capsys: Capture) -> None:
+    runs.write_run(Path("run"))
+    printed(capsys, "run", "--fail-on", "both", code=ExitCode.CONDITION)
+
+
+def test_a_run_in_markdown_tells_when_the_set_up_has_paid(capsys: Capture) -> None:
+    runs.write_run(Path("run"))
+    printed(capsys, "run", "-o", "run.md")
+    page = Path("run.md").read_text(encoding="utf-8")
+    assert "| set-up pays after |" in page
+    assert "40,000 steps" in page

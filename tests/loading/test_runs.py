@@ -1,0 +1,106 @@
+"""The reader of run directories: what is there, and nothing outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import runs
+from tracelens.errors import UnreadableError
+from tracelens.loading import load_trace
+from tracelens.loading.runs import read_run
+
+
+def test_a_run_tells_its_forms_and_traces_simplest_first(tmp_path: Path) -> None:
+    backwards = dict(reversed(runs.ALL.items()))
+    run = read_run(runs.write_run(tmp_path, backwards, traces=("both", "eager")))
+    assert run is not None
+    assert list(run.forms) == ["eager", "compile", "replay", "both"]
+    assert list(run.traces) == ["eager", "both"]
+    assert run.complete
+    assert run.first_trace() == tmp_path / "eager.pt.trace.json.gz"
+    assert run.trace("replay") is None
+
+
+def test_a_run_loads_as_its_first_trace(tmp_path: Path) -> None:
+    runs.write_run(tmp_path, traces=("replay", "both"))
+    assert load_trace(tmp_path).source.path == str(tmp_path / "replay.pt.trace.json.gz")
+
+
+def test_a_killed_run_s_trace_is_found_by_its_form(tmp_path: Path) -> None:
+    run = read_run(runs.write_run(tmp_path, {}, traces=("eager",), complete=False))
+    assert run is not None
+    assert not run.complete
+    assert list(run.traces) == ["eager"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside.json", "/etc/passwd", "", ".", "..", "sub/inside.json", "a\0b", "x" * 5_000, 7, ["a"], "link"]
+)
+def test_a_path_that_leads_out_of_the_directory_is_not_followed(tmp_path: Path, name: object) -> None:
+    folder = tmp_path / "run"
+    outside = runs.host_bound().write(tmp_path / "outside.json")
+    runs.write_run(folder, traces=())
+    (folder / "sub").mkdir()
+    (folder / "sub" / "inside.json").write_bytes(outside.read_bytes())
+    (folder / "link").symlink_to(outside)
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["forms"]["eager"]["trace"] = name
+    (folder / "run.json").write_text(json.dumps(manifest))
+    run = read_run(folder)
+    assert run is not None
+    assert not run.traces
+    with pytest.raises(UnreadableError, match="left no trace"):
+        load_trace(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[",
+        "[]",
+        "7",
+        '{"forms": 7}',
+        '{"forms": {"eager": []}}',
+        '{"schema_version": 2, "forms": {}}',
+        '{"forms": {}, "run": "\\ud800"}',
+        '{"forms": {}, "run": 123456789012345678901234567890}',
+        '{"forms": ' * 100_000,
+    ],
+    ids=range(10),
+)
+def test_a_damaged_manifest_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UnreadableError) as refused:
+        read_run(tmp_path)
+    assert str(refused.value).startswith(str(tmp_path / "run.json"))
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_what_is_no_manifest_leaves_a_directory_a_directory(tmp_path: Path) -> None:
+    assert read_run(tmp_path) is None
+    (tmp_path / "run.json").write_text('{"jobs": 3}')
+    assert read_run(tmp_path) is None
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_any_form_object_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "run.json").write_text(json.dumps({"forms": {"eager": value}}), encoding="utf-8")
+    try:
+        run = read_run(folder)
+    except UnreadableError:
+        return
+    assert run is not None
+    assert list(run.forms) == ["eager"]
