@@ -24,6 +24,8 @@ class Terminal:
 
     def __init__(self, folder: Path, size: tuple[int, int], words: list[str], **environment: str) -> None:
         self.socket = str(folder / "tmux.socket")
+        # As many shells export it: the app must follow the window all the same.
+        environment |= {"COLUMNS": "70", "LINES": "20"}
         program = shlex.join([*(f"{k}={v}" for k, v in environment.items()), sys.executable, "-m", "tracelens", *words])
         script = folder / "session.sh"
         script.write_text(f"env {program}\necho code $?\nstty -a | grep -o -- '-\\?echo '\nsleep 600\n")

@@ -26,6 +26,7 @@ def run(
     view, range (ns after the trace's base) and select (a handle) say where to begin. Reading starts before the
     app is imported, so that both take their time together."""
     _spare_bytes(fps)
+    _follow_the_window()
     from tracelens.tui.opening import Opening
     from tracelens.tui.runs import read_run
 
@@ -50,6 +51,12 @@ def _spare_bytes(fps: int | None) -> None:
             os.environ.setdefault(name, value)
     if fps is not None:
         os.environ["TEXTUAL_FPS"] = str(fps)
+
+
+def _follow_the_window() -> None:
+    """Forget an exported size: textual would take it for the window's and never see it change."""
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
 
 
 def _traces_in(path: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Makes the README's pictures of the app from a sample trace: python scripts/screenshots.py."""
+"""Makes the README's pictures of the app from a sample trace: python -m tests.tui.pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 TRACE = ROOT / "sample_traces" / "host_bound.eager.json.gz"
 PICTURES = {"overview": (), "timeline": ("G",)}
 SIZE = (120, 32)
@@ -30,12 +30,12 @@ async def picture(view: str, keys: tuple[str, ...]) -> str:
 
 
 def main() -> None:
-    """Write docs/VIEW.svg."""
+    """Write sample_traces/pictures/VIEW.svg."""
     os.chdir(ROOT)
     os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
     os.environ.pop("NO_COLOR", None)
     for view, keys in PICTURES.items():
-        path = ROOT / "docs" / f"{view}.svg"
+        path = ROOT / "sample_traces" / "pictures" / f"{view}.svg"
         path.parent.mkdir(exist_ok=True)
         path.write_text(asyncio.run(picture(view, keys)), encoding="utf-8")
         print(path)
