@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events, zipped
 from tests.reference import reference_traces
+from tracelens.errors import UnreadableError
 from tracelens.loading import load_trace
 
 BEFORE, AFTER = event("before", ts=100), event("after", ts=300)
@@ -93,6 +94,18 @@ def test_values_that_are_no_events_are_skipped_and_counted(value: str, tmp_path:
     trace = load_events(texts, tmp_path)
     assert kinds(trace) == {"unreadable event skipped": 43}
     assert columns_of(trace)["name"] == ["before", *["after"] * 40]
+
+
+def test_white_space_without_end_is_read_over(tmp_path: Path) -> None:
+    blank = b" " * 3_000_000
+    data = kineto([BEFORE, AFTER]).replace(b"},\n", b"}" + blank + b",").replace(b"}\n  ]", b"}" + blank + b"]")
+    assert len(data) > 2 * len(blank)
+    assert columns_of(load_bytes(data, tmp_path))["name"] == ["before", "after"]
+
+
+def test_a_key_without_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="JSON without traceEvents"):
+        load_bytes(b'{"' + b"x" * 3_000_000, tmp_path)
 
 
 def test_an_event_beyond_mending_is_skipped_and_counted(tmp_path: Path) -> None:

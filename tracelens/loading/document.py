@@ -17,9 +17,9 @@ EVENTS: Final = "traceEvents"
 BOM: Final = b"\xef\xbb\xbf"
 LONGEST_VALUE: Final = 1 << 26
 _SPACE: Final = re.compile(rb"[\s,]*")
-_KEY: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*', re.DOTALL)
+_KEY: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:\s*+', re.DOTALL)
 _NEXT_KEY: Final = re.compile(rb'[\]}"\w]\s*,?\s*\n\s{0,4}(?="[^"\n]*"\s*:)')
-_PIECE: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+_PIECE: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]', re.DOTALL)
 
 
 class Document:
@@ -117,7 +117,8 @@ class Document:
         data = self._window.data
         self._repairs.add("unreadable metadata", data[:200], self._window.offset)
         found = _NEXT_KEY.search(data)
-        self._window.drop(found.end() if found else max(data.rfind(b"}"), 1))
+        end = data.rfind(b"}")
+        self._window.drop(found.end() if found else end if end > 0 else len(data))
 
     def _note_cut(self, example: str) -> None:
         if not self._window.damage:

@@ -17,6 +17,8 @@ from tracelens.loading.tables import Tables
 SLAB: Final = 1 << 20
 SMALL_SLAB: Final = 1 << 14
 """Where reading goes on after damage: the rest of a large slab would be scanned again at every further one."""
+BLANK: Final = 1 << 12
+"""White space that is longer is dropped before events are sought behind it."""
 LONGEST_EVENT: Final = 1 << 26
 """Bytes after which an event that does not end is given up."""
 
@@ -34,9 +36,9 @@ class Decoder(Protocol):
 
 UNREADABLE: Final = "unreadable event skipped"
 _EVENT_KEYS: Final = rb"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"
-_NEXT_EVENT: Final = re.compile(rb'\}\s*,?\s*(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:)')
-_ARRAY_END: Final = re.compile(rb'\}\s*,?\s*(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
-_CLOSING: Final = re.compile(rb"(\s*,?\s*)\]")
+_NEXT_EVENT: Final = re.compile(rb'\}\s*+,?\s*+(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:)')
+_ARRAY_END: Final = re.compile(rb'\}\s*+,?\s*+(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
+_CLOSING: Final = re.compile(rb"(\s*+,?\s*+)\]")
 _NO_COMMA: Final = re.compile(rb"\s*\{")
 _STRAY: Final = re.compile(
     rb'[\s,]*+(null|true|false|-?\d[\d.eE+-]*+|"(?:[^"\\]|\\.)*+"|\[(?:[^\[\]{}"]|\[[^\[\]{}"]*+\])*+\])(?=\s*[,\]])',
@@ -76,6 +78,7 @@ class EventReader:
 
     def _closed(self) -> bool:
         """Whether the array ends here; if so, drop its bracket."""
+        self._drop_blank()
         found = _CLOSING.match(self._window.data)
         if not found:
             return False
@@ -83,6 +86,14 @@ class EventReader:
             self._tables.repairs.add("spare commas", found[0], self._window.offset)
         self._window.drop(found.end())
         return True
+
+    def _drop_blank(self) -> None:
+        """Move past white space that goes on and on, which the window need not hold."""
+        window = self._window
+        while len(window.data) >= BLANK and window.data[:BLANK].isspace():
+            window.drop(len(window.data) - len(window.data.lstrip()))
+            if not window.data:
+                window.more()
 
     def _skip_stray(self) -> bool:
         """Whether an element that is no object comes next; if so, count it and drop it."""
