@@ -266,9 +266,9 @@ def test_a_step_that_is_not_there_is_told_which_are() -> None:
     for number in (5, 6, 7):
         builder.op(f"ProfilerStep#{number}", 100 * number, 90).launch("gemm", 100 * number + 10, 5, runs=10)
     trace = builder.trace()
-    with pytest.raises(UsageError, match="the trace has ProfilerStep#5 to ProfilerStep#7$"):
+    with pytest.raises(UsageError, match=r"the trace has ProfilerStep#5 to ProfilerStep#7$"):
         find_steps(trace, 0, name="ProfilerStep#2")
-    with pytest.raises(UsageError, match="'nope': the trace has ProfilerStep$"):
+    with pytest.raises(UsageError, match=r"'nope': the trace has ProfilerStep$"):
         find_steps(trace, 0, name="nope")
 
 
