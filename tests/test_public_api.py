@@ -87,3 +87,13 @@ def test_the_package_offers_what_it_documents() -> None:
         assert "Raises" in function.__doc__ or "errors" in function.__doc__
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):
         tracelens.analyse  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_file_is_analyzed_by_its_path(path: Path) -> None:
+    assert tracelens.analyze(path).attribution == tracelens.analyze(tracelens.load(str(path))).attribution
+
+
+def test_what_a_shell_shows_is_one_line(path: Path) -> None:
+    shown = (tracelens.load(path), tracelens.analyze(path), tracelens.report(path))
+    assert all("trace.json" in repr(value) and len(repr(value)) < 200 + len(str(path)) for value in shown)
+    assert not any("\n" in repr(value) for value in shown)

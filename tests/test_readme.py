@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracelens.__main__ import main
+from tracelens.analysis.parts import Part
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -67,6 +68,15 @@ def test_every_sample_is_told_about() -> None:
 def test_readme_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"--help", "report --help", "show --help"} <= set(COMMANDS)
     assert "exit codes: 0" in printed("--help", capsys)
+
+
+def test_readme_explains_every_part() -> None:
+    rows = re.findall(r"^\| (\*\w+\.\w+\*.*?) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
+    told: set[str] = set()
+    for row in rows:
+        names = re.findall(r"\*([\w.]+)\*", row)
+        told |= {name if "." in name else f"{names[0].partition('.')[0]}.{name}" for name in names}
+    assert told == {f"{part.class_name}.{part.part_name}" for part in Part}
 
 
 def test_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:

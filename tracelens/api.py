@@ -104,13 +104,18 @@ def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> T
 
 
 def analyze(
-    trace: events.Trace, *, device: int | None = None, step: str | None = None, span: Span | None = None
+    source: events.Trace | str | os.PathLike[str],
+    *,
+    device: int | None = None,
+    step: str | None = None,
+    span: Span | None = None,
 ) -> Analysis:
-    """Account for the time of one device (the busiest by default) over one window of the trace.
+    """Account for the time of one device (the busiest by default) over one window of a trace or the file it is in.
 
     step: an annotation that marks the step; by default ProfilerStep, else what repeats. span: judge this stretch
     instead. Times in the result are int64 ns. Raises tracelens.errors.UsageError for a device or annotation that
     the trace lacks; a trace without device work gives an empty analysis."""
+    trace = source if isinstance(source, events.Trace) else load(source)
     return analyze_trace(trace, device=device, step=step, span=span)
 
 

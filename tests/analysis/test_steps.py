@@ -236,9 +236,40 @@ def test_a_name_without_its_number_takes_all() -> None:
 
 
 def test_a_name_with_its_number_takes_one() -> None:
-    steps = find_steps(steps_of([100, 100, 100]).trace(), 0, name="ProfilerStep#1")
-    assert steps.window.kind == "single_step"
-    assert tiles_us(steps) == [[100, 200]]
+    trace = steps_of([100, 110, 90]).trace()
+    steps = find_steps(trace, 0, name="ProfilerStep#1")
+    assert (steps.window.kind, steps.window.name) == ("profiler_step", "ProfilerStep#1")
+    assert tiles_us(steps) == [[120, 230]]
+    assert owned(trace, steps, "gemm") == [ABSENT, 0, ABSENT]
+    last = find_steps(trace, 0, name="ProfilerStep#2")
+    assert last.window.kind == "single_step"
+    assert tiles_us(last) == [[210, 300]]
+
+
+@pytest.mark.parametrize("name", ["ProfilerStep", "ProfilerStep#"])
+def test_the_profilers_steps_are_the_same_whether_named_or_found(name: str) -> None:
+    trace = steps_of([100, 110, 90]).trace()
+    named, found = find_steps(trace, 0, name=name), find_steps(trace, 0)
+    assert (named.window.kind, named.window.name) == (found.window.kind, found.window.name)
+    assert tiles_us(named) == tiles_us(found)
+
+
+def test_a_numbered_step_without_work_is_not_replaced_by_the_next() -> None:
+    trace = steps_of([100], TraceBuilder().step(7, 150, 10).step(8, 160, 90).launch("gemm", 170, 5, runs=10)).trace()
+    with pytest.raises(UsageError, match="'ProfilerStep#7' launched no device work"):
+        find_steps(trace, 0, name="ProfilerStep#7")
+
+
+def test_a_step_that_is_not_there_is_told_which_are() -> None:
+    """Early profilers recorded their steps as operators."""
+    builder = TraceBuilder()
+    for number in (5, 6, 7):
+        builder.op(f"ProfilerStep#{number}", 100 * number, 90).launch("gemm", 100 * number + 10, 5, runs=10)
+    trace = builder.trace()
+    with pytest.raises(UsageError, match=r"the trace has ProfilerStep#5 to ProfilerStep#7$"):
+        find_steps(trace, 0, name="ProfilerStep#2")
+    with pytest.raises(UsageError, match=r"'nope': the trace has ProfilerStep$"):
+        find_steps(trace, 0, name="nope")
 
 
 def test_an_unknown_name_is_an_error_that_names_what_there_is() -> None:

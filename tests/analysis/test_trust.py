@@ -329,3 +329,17 @@ def test_device_events_that_take_no_time(instants: int, level: str) -> None:
         builder.launch("gemm", 300 + number * 20, 5, at=308 + number * 20, runs=0)
     assert of(trust(builder), "durations").value == pytest.approx(instants / (10 + instants))
     assert trust(builder).level == level
+
+
+def test_counts_agree_with_their_nouns() -> None:
+    assert check(sound(launches=1), "device_events").message.startswith("only 1 device event:")
+    assert check(sound(launches=3), "device_events").message.startswith("only 3 device events:")
+
+
+def test_a_short_range_does_not_blame_the_recording() -> None:
+    """Its only kernel was launched before the recording began."""
+    builder = TraceBuilder().kernel("early", 0, 50)
+    for number in range(12):
+        builder.launch("gemm", 100 + number * 20, 5, at=108 + number * 20, runs=10)
+    found = analyze(builder.trace(), span=(0, 60_000)).trust
+    assert of(found, "linked").passed

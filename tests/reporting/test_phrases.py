@@ -22,13 +22,67 @@ def judged(verdict: str, own: str = "eager", **forms: Form) -> Document:
     [
         ("replay", "eager", "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."),
         ("both", "compile", "Both: 3.91 -> 0.47 ms (predicted 0.40-0.60)."),
-        ("neither", "eager", "Neither: the step stays at 3.97 ms (predicted 3.80-4.10)."),
+        (
+            "neither",
+            "eager",
+            "Neither as it is: 3.97 ms (predicted 3.80-4.10). After repair (32 .item() a step): both, 0.47 ms.",
+        ),
         ("replay", "replay", "Replay, as it runs now: 0.55 ms (predicted 0.52-0.60)."),
         ("abstain", "eager", "No verdict. 70 % of the step the GPU waits for the host."),
     ],
 )
 def test_the_verdict_in_one_line(verdict: str, own: str, line: str) -> None:
     assert phrases.headline(judged(verdict, own)) == line
+
+
+def test_neither_without_a_repair_that_pays() -> None:
+    document = judged("neither")
+    document["recommendation"]["after_fix"] = None
+    assert phrases.headline(document) == "Neither: the step stays at 3.97 ms (predicted 3.80-4.10)."
+    document["window"]["steps"] = None
+    assert phrases.headline(document) == "Neither: this stretch stays at 3.97 ms (predicted 3.80-4.10)."
+
+
+def test_the_account_adds_up_to_the_time_in_its_title() -> None:
+    document = judged("replay")
+    parts = document["attribution"]["classes"].values()
+    mean = sum(entry["ns"] for entry in parts) / 3 / 1e6
+    assert phrases.step(document) == f"{mean:.2f} ms a step, the mean of 3 (median 4.00, 3.90-4.10)"
+    document["window"]["steps"] = 1
+    assert phrases.step(document) == "12.0 ms, 1 step"
+
+
+def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
+    assert phrases.profiled(judged("replay")) == ""
+    predicted = judged("replay", eager=Form(2.0, 1.8, 2.2, "predicted"))
+    assert phrases.profiled(predicted) == "4.00 ms recorded under the profiler; 2.00 ms without it (estimated)."
+    measured = judged("replay", eager=Form(2.0, 1.8, 2.2, "measured"))
+    assert phrases.profiled(measured) == "4.00 ms recorded under the profiler; 2.00 ms without it (measured)."
+    predicted["window"]["steps"] = None
+    assert phrases.profiled(predicted) == ""
+
+
+def test_a_device_that_waits_only_for_the_profilers_host() -> None:
+    document = judged("compile", eager=Form(2.0, 1.8, 2.2, "predicted"))
+    document["attribution"]["classes"]["kernel"]["ns"] = 5_700_000
+    document["attribution"]["classes"]["dispatch"]["ns"] = 4_000_000
+    assert phrases.boundness(document) == (
+        "57 % of the traced step the GPU waits for the host; without the profiler it works for about 95 %."
+    )
+
+
+@pytest.mark.parametrize(("ms", "said"), [(0.001, "Saves up to 1.00 us."), (2.98, "Saves up to 2.98 ms."), (None, "")])
+def test_savings_have_the_unit_that_suits_them(ms: float | None, said: str) -> None:
+    finding = Report(example.analysis(), example.advice()).document["findings"][0]
+    finding["saving_ms"] = ms
+    assert phrases.saving(finding) == said
+
+
+def test_a_trace_without_a_device_has_none() -> None:
+    document = judged("abstain", own="unknown")
+    document["window"]["device"] = -1
+    document["trace"]["rank"] = None
+    assert phrases.recorded(document) == "form unknown, on no device, 3 events"
 
 
 def test_a_reason_that_a_check_gave_is_not_repeated() -> None:
@@ -52,8 +106,9 @@ def test_the_other_forms_in_a_few_words() -> None:
         "Not compile alone: 3.91. Both: 0.47. Blocked by nothing."
     )
     assert phrases.alternatives(judged("both", replay=blocked)) == (
-        "Not compile alone: 3.91. Replay cannot run. Blocked by nothing."
+        "Not compile alone: 3.91. Replay blocked by 32 .item() a step. Both blocked by nothing."
     )
+    assert phrases.alternatives(judged("replay")).endswith("Replay is held up by 32 .item() a step at model.py:41.")
     assert phrases.alternatives(judged("abstain")) == ""
 
 

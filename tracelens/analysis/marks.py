@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 from collections.abc import Callable
@@ -24,6 +25,7 @@ COVERAGE: Final = 0.8
 """Least share of all launches that a user's annotation must lead."""
 MOST_NAMED: Final = 8
 """Annotations that an error names."""
+PROFILER_STEP: Final = "ProfilerStep"
 _STEP: Final = re.compile(r"^ProfilerStep#\d+$")
 _ORDERED: Final = tuple(map(re.compile, (r"^Optimizer\.zero_grad#", r"^Optimizer\.step#", r"DataLoader\S*__next__")))
 _NOT_A_STEP: Final = re.compile(
@@ -54,10 +56,15 @@ def step_key(name: str) -> str:
     return re.sub(r"[\s_]*\d+$", "", name)
 
 
+def is_one_step(name: str) -> bool:
+    """Whether the name is that of a single step of the profiler ("ProfilerStep#3")."""
+    return _STEP.match(name) is not None
+
+
 def profiler_steps(trace: Trace) -> Marks | None:
     """ProfilerStep#N annotations; those with a broken duration are left out."""
     rows = _annotations(trace)
-    return _marks(trace, "profiler_step", "ProfilerStep", rows[named(trace, rows, _STEP)])
+    return _marks(trace, "profiler_step", PROFILER_STEP, rows[named(trace, rows, _STEP)])
 
 
 def repeating_annotation(trace: Trace, launched: Int64s) -> Marks | None:
@@ -76,18 +83,33 @@ def repeating_annotation(trace: Trace, launched: Int64s) -> Marks | None:
     return min(steps, key=lambda marks: len(marks.start), default=None)
 
 
-def named_annotation(trace: Trace, name: str) -> Marks:
+def named_annotation(trace: Trace, name: str) -> Marks | None:
     """The annotation of this name, or all that differ only in their number.
 
-    Raises UsageError where the trace has none, naming those it has."""
+    Steps of the profiler are marked as they are when nobody names them, whichever way they are named: one
+    ("ProfilerStep#3") comes with the mark of the next, at which it ends. Raises UsageError where the trace has no
+    such annotation, naming those it has."""
     rows = _annotations(trace)
     found = rows[names_of(trace, rows) == name]
     if not len(found):
-        found = rows[tell_names(trace, rows, lambda text: step_key(text).rstrip("#")) == name.rstrip("#")]
-    marks = _marks(trace, "annotation", name, found)
-    if marks is None:
-        raise UsageError(_unknown(trace, rows[trace.events.category[rows] == Category.ANNOTATION], name))
-    return marks
+        found = rows[tell_names(trace, rows, _family) == name.rstrip("#")]
+    if not len(found):
+        users = (trace.events.category[rows] == Category.ANNOTATION) | named(trace, rows, _STEP)
+        raise UsageError(_unknown(trace, rows[users], name))
+    steps = profiler_steps(trace) if name.rstrip("#") == PROFILER_STEP or is_one_step(name) else None
+    if steps is not None and is_one_step(name):
+        steps = _one_of(steps, name, trace.events.start[found])
+    return steps or _marks(trace, "annotation", name, found)
+
+
+def _one_of(marks: Marks, name: str, start: Int64s) -> Marks | None:
+    """The first mark at one of these starts and the mark after it; None where no mark is there."""
+    at = np.flatnonzero(np.isin(marks.start, start))[:1]
+    if not len(at):
+        return None
+    first, bounds = int(at[0]), marks.bounds()
+    end = int(bounds[min(first + 2, len(bounds) - 1)])
+    return dataclasses.replace(marks, name=name, start=marks.start[first : first + 2], end=end)
 
 
 def launch_period(trace: Trace, rows: Int64s) -> Marks | None:
@@ -146,8 +168,15 @@ def _leads_the_work(marks: Marks, launched: Int64s) -> bool:
     return bool(np.ptp(between[:-1]) <= SAME_WORK * between[:-1].max())
 
 
+def _family(name: str) -> str:
+    """What the repetitions of an annotation are called together ("ProfilerStep#3" -> "ProfilerStep")."""
+    return step_key(name).rstrip("#")
+
+
 def _unknown(trace: Trace, rows: Int64s, name: str) -> str:
-    keys = list(dict.fromkeys(tell_names(trace, rows, step_key).tolist()))
+    if is_one_step(name) and (steps := names_of(trace, rows[named(trace, rows, _STEP)]).tolist()):
+        return f"no annotation named {name!r}: the trace has {steps[0]} to {steps[-1]}"
+    keys = list(dict.fromkeys(tell_names(trace, rows, _family).tolist()))
     if not keys:
         return f"no annotation named {name!r}: the trace has none; leave --step out"
     close = difflib.get_close_matches(name, keys, n=1, cutoff=0.5)

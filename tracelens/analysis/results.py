@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracelens.model.events import Bytes, Int32s, Int64s, Trace
+from tracelens.model.units import NS_PER_MS
 from tracelens.model.windows import Window
 
 
@@ -120,6 +121,10 @@ class Analysis:
     the counted steps; the lower savings add up to the attribution's sync class."""
     launches: pd.DataFrame
     """handle, call, ns, latency_ns, kernels, operator, where, row: calls made in the counted steps."""
+
+    def __repr__(self) -> str:
+        counted = f"{self.window.length / NS_PER_MS:.3g} ms in {len(self.window.tiles)} x {self.window.kind}"
+        return f"<Analysis of {self.trace.source.path}: {self.form}, device {self.device}, {counted}>"
 
     @property
     def window(self) -> Window:

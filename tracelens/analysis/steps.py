@@ -8,7 +8,14 @@ from typing import Final, Literal
 import numpy as np
 
 from tracelens.analysis.extent import HOST, device_ids, device_rows, recorded_end
-from tracelens.analysis.marks import Marks, launch_period, named_annotation, profiler_steps, repeating_annotation
+from tracelens.analysis.marks import (
+    Marks,
+    is_one_step,
+    launch_period,
+    named_annotation,
+    profiler_steps,
+    repeating_annotation,
+)
 from tracelens.analysis.results import Steps
 from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT, Category, Int32s, Int64s, Trace
@@ -129,8 +136,10 @@ def _owners(trace: Trace, work: Int64s, host: Int64s) -> Int32s:
 
 
 def _named(trace: Trace, rows: Int64s, name: str) -> Steps:
-    steps = _from_marks(trace, rows, named_annotation(trace, name))
-    if steps is None:
+    marks = named_annotation(trace, name)
+    steps = _from_marks(trace, rows, marks)
+    is_next = marks and steps and is_one_step(name) and steps.host[0, 0] != marks.start[0]
+    if steps is None or is_next:
         raise UsageError(f"annotation {name!r} launched no device work: name another with --step, or leave it out")
     return steps
 

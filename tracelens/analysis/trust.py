@@ -11,10 +11,12 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis import recording
+from tracelens.analysis.extent import device_rows
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
 from tracelens.model.events import SUBMITS, Category, Int64s, Trace
 from tracelens.model.intervals import covered
+from tracelens.model.units import counted, share
 
 OVERLAP_NS: Final = 10_000
 """Programmatic dependent launch overlaps kernels of one stream by up to 5 us; damage overlaps them by more."""
@@ -45,9 +47,11 @@ class Rule:
     """The trace can carry no answer beyond this; None when a failure only lowers confidence."""
     passed: str
     failed: str
-    """Both may show the {value}."""
+    """Both may show the {value}, as a percentage the {share}, or with its noun the {count}."""
     at_least: bool = False
     """The value must not be lower than the threshold (else: not higher)."""
+    noun: str = ""
+    """What a {count} counts, in the singular."""
 
     def judge(self, evidence: Evidence) -> tuple[Check, bool]:
         """The check, and whether it makes the trace unusable. What cannot be measured passes."""
@@ -55,7 +59,8 @@ class Rule:
         if value is None:
             return Check(self.id, True, None, self.threshold, "nothing in the window to check"), False
         passed = not self._beyond(value, self.threshold)
-        message = (self.passed if passed else self.failed).format(value=value)
+        shown = {"value": value, "share": share(value), "count": counted(round(value), self.noun)}
+        message = (self.passed if passed else self.failed).format(**shown)
         fatal = self.unusable is not None and not passed and self._beyond(value, self.unusable)
         return Check(self.id, passed, value, self.threshold, message), fatal
 
@@ -108,6 +113,13 @@ def _share(class_name: str, *parts: str) -> Callable[[Evidence], float | None]:
     return measure
 
 
+def _linked(evidence: Evidence) -> float | None:
+    """Of all the device's work where a range was asked for: a short one may hold none but work launched earlier."""
+    trace, is_cut = evidence.trace, evidence.steps.window.kind == "range"
+    work = device_rows(trace, evidence.timeline.device) if is_cut and len(evidence.work) else evidence.work
+    return recording.linked_share(trace, work[np.argsort(trace.events.start[work], kind="stable")])
+
+
 def _waiting(evidence: Evidence) -> float | None:
     attribution = evidence.attribution
     stalled = attribution.share("unknown", "stalled") + attribution.share("device", "dependency")
@@ -130,8 +142,8 @@ def _overlap(evidence: Evidence) -> float | None:
     found = recording.lane_overlap(evidence.trace, evidence.work)
     if found is None:
         return None
-    share, longest_ns = found
-    return share if longest_ns > OVERLAP_NS else 0.0
+    overlapping, longest_ns = found
+    return overlapping if longest_ns > OVERLAP_NS else 0.0
 
 
 def _early_return_us(evidence: Evidence) -> float | None:
@@ -144,18 +156,19 @@ DEVICE_EVENTS: Final = Rule(
     lambda evidence: float(len(evidence.work)),
     10,
     None,
-    "{value:,.0f} device events",
-    "only {value:.0f} device events: little to judge by; record several steps of the whole workload",
+    "{count}",
+    "only {count}: little to judge by; record several steps of the whole workload",
     at_least=True,
+    noun="device event",
 )
 RULES: Final = (
     Rule(
         "linked",  # sound traces: at least 96.4 %; traces with lost records: 0 and 33 %
-        lambda evidence: recording.linked_share(evidence.trace, evidence.work),
+        _linked,
         0.90,
         0.50,
-        "{value:.1%} of device events have a launch record",
-        "only {value:.1%} of device events have a launch record, so gaps cannot be explained; record CPU and device "
+        "{share} of device events have a launch record",
+        "only {share} of device events have a launch record, so gaps cannot be explained; record CPU and device "
         "activities together and leave the file uncut",
         at_least=True,
     ),
@@ -164,8 +177,8 @@ RULES: Final = (
         _waiting,
         0.05,
         0.20,
-        "{value:.1%} of the window waits for work that was launched already",
-        "{value:.1%} of the window waits for work that was launched long before, with nothing on the device to wait "
+        "{share} of the window waits for work that was launched already",
+        "{share} of the window waits for work that was launched long before, with nothing on the device to wait "
         "for: records are missing or the profiler stalled; record again, fewer steps and no other profiler",
     ),
     Rule(
@@ -173,8 +186,8 @@ RULES: Final = (
         _share("launch", "loading"),
         0.02,
         0.20,
-        "{value:.1%} of the window loads kernels",
-        "{value:.1%} of the window loads kernels at their first use: a cold start; record after warm-up, for example "
+        "{share} of the window loads kernels",
+        "{share} of the window loads kernels at their first use: a cold start; record after warm-up, for example "
         "schedule(wait=1, warmup=3, active=5)",
     ),
     Rule(
@@ -183,7 +196,7 @@ RULES: Final = (
         0.05,
         None,
         "the allocator takes its time in every step or hardly any",
-        "{value:.1%} of the window goes to device allocation, not in every step: the memory pool was still growing; "
+        "{share} of the window goes to device allocation, not in every step: the memory pool was still growing; "
         "record after warm-up",
     ),
     Rule(
@@ -191,8 +204,8 @@ RULES: Final = (
         lambda evidence: recording.lost_launches(evidence.trace, evidence.steps),
         0.05,
         0.20,
-        "{value:.1%} of kernel launches have no kernel",
-        "{value:.1%} of kernel launches have no kernel: captured into a graph or lost; record replays only, after "
+        "{share} of kernel launches have no kernel",
+        "{share} of kernel launches have no kernel: captured into a graph or lost; record replays only, after "
         "capture and warm-up",
     ),
     Rule(
@@ -200,8 +213,8 @@ RULES: Final = (
         lambda evidence: recording.graph_launches_with_work(evidence.trace, evidence.steps),
         0.50,
         0.50,
-        "{value:.0%} of graph launches have kernels",
-        "only {value:.0%} of graph launches have kernels: the activity buffer overflowed; record fewer steps",
+        "{share} of graph launches have kernels",
+        "only {share} of graph launches have kernels: the activity buffer overflowed; record fewer steps",
         at_least=True,
     ),
     Rule(
@@ -210,15 +223,15 @@ RULES: Final = (
         0.0,
         0.05,
         "no capture or compilation in the window",
-        "capture or compilation takes {value:.1%} of the window; record after warm-up, once every shape was seen",
+        "capture or compilation takes {share} of the window; record after warm-up, once every shape was seen",
     ),
     Rule(
         "overlap",
         _overlap,
         0.05,
         None,
-        "work on one stream overlaps by {value:.1%}",
-        "{value:.1%} of device time overlaps other work of its own stream: device times are damaged; record again, "
+        "work on one stream overlaps by {share}",
+        "{share} of device time overlaps other work of its own stream: device times are damaged; record again, "
         "with a newer driver if it persists",
     ),
     Rule(
@@ -227,7 +240,7 @@ RULES: Final = (
         0.001,
         None,
         "no kernel starts before its launch",
-        "{value:.1%} of device events start before their launch: host and device clocks differ; record again",
+        "{share} of device events start before their launch: host and device clocks differ; record again",
     ),
     Rule(
         "sync_order",  # one trace in 190, by 8.1 us
@@ -251,8 +264,9 @@ RULES: Final = (
         0.0,
         None,
         "the file was read whole",
-        "events are missing: the file is cut short or damaged in {value:.0f} places; let the profiler finish writing, "
+        "events are missing: the file is cut short or damaged in {count}; let the profiler finish writing, "
         "then copy it whole",
+        noun="place",
     ),
     Rule(
         "times",  # 0 on every real trace seen
@@ -260,7 +274,7 @@ RULES: Final = (
         0.01,
         0.10,
         "events have their times",
-        "{value:.1%} of events have no usable time: the file was damaged or written by another tool; give the file "
+        "{share} of events have no usable time: the file was damaged or written by another tool; give the file "
         "that export_chrome_trace wrote",
     ),
     Rule(
@@ -269,7 +283,7 @@ RULES: Final = (
         0.20,
         0.50,
         "device events have their durations",
-        "{value:.1%} of device events take no time, so device time is not known; record again, with a newer version",
+        "{share} of device events take no time, so device time is not known; record again, with a newer version",
     ),
     Rule(
         "dropped",
@@ -277,6 +291,7 @@ RULES: Final = (
         0.0,
         None,
         "the profiler reports no lost records",
-        "the profiler reports {value:,.0f} records lost or out of order; record fewer steps",
+        "the profiler reports {count} lost or out of order; record fewer steps",
+        noun="record",
     ),
 )

@@ -36,8 +36,8 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "trace",
         metavar="TRACE",
-        help="a .json or .json.gz trace of torch.profiler, a directory that holds one, the directory of a run, or - "
-        "for standard input",
+        help="a .json, .json.gz or .json.zst trace of torch.profiler, a directory that holds one, the directory of a "
+        "run, or - for standard input",
     )
 
 

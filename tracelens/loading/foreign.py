@@ -71,7 +71,7 @@ def _kind_of_text(head: bytes) -> str:
         return "HTML or XML (a saved error page?)"
     if (head[:1] == b"\n" and not head[:64].isascii()) or b"\0" in head[:64]:
         return "binary data (a Perfetto protobuf trace or an Nsight report?)"
-    return "text, but not JSON"
+    return "text that is not JSON"
 
 
 def kind_of_keys(keys: Collection[str]) -> str:

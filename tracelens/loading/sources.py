@@ -99,7 +99,8 @@ class Source:
             yield from unzstd(self._raw())
         except ImportError:
             raise UnreadableError(
-                f"{self.path}: zstd-compressed, which needs the zstandard package; install it or run zstd -d first"
+                f"{self.path}: zstd-compressed, which needs Python 3.14 or the zstandard package; install it or run "
+                "zstd -d first"
             ) from None
 
 

@@ -210,6 +210,9 @@ class Trace:
     """"cuda", "hip", "xpu", another accelerator's name or "none"."""
     devices: tuple[Device, ...]
 
+    def __repr__(self) -> str:
+        return f"<Trace {self.source.path}: {len(self.events):,} events, {len(self.devices)} x {self.vendor}>"
+
     @property
     def stamp(self) -> Mapping[str, Any] | None:
         """What `tracelens capture` wrote into the trace, if it did: the form object and its run."""

@@ -54,6 +54,11 @@ def share(fraction: float) -> str:
     return "<0.1 %" if 0 < percent < 0.05 else f"{percent:.1f} %"
 
 
+def percent(fraction: float) -> str:
+    """A share 0..1 as a whole percentage ("71 %")."""
+    return f"{100 * fraction:.0f} %"
+
+
 def size(count: int) -> str:
     """Bytes in decimal units ("20.4 MB")."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):

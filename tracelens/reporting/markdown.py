@@ -56,7 +56,7 @@ def _distrust(document: Document) -> Iterator[str]:
 def _forms(document: Document) -> Iterator[str]:
     columns = [
         Column("form"),
-        Column("ms a step", ">"),
+        Column("ms a step" if document["window"]["steps"] else "ms", ">"),
         Column("range", ">"),
         Column("speed-up", ">"),
         Column("source"),
@@ -103,18 +103,23 @@ def _attribution(document: Document) -> Iterator[str]:
     )
     if total:
         columns = [Column("class"), Column("share", ">"), Column("time", ">"), Column("parts")]
-        yield _folded(f"{phrases.stretch(document)}: {phrases.step(document)}", _table(columns, rows))
+        yield _folded(
+            f"{phrases.stretch(document)}: {phrases.step(document)}",
+            "\n\n".join(filter(None, (escaped(phrases.profiled(document)), _table(columns, rows)))),
+        )
 
 
 def _why(document: Document) -> Iterator[str]:
     lines = (
-        f"- **{escaped(finding['title'])}** {escaped(finding['advice'])}"
+        f"- **{escaped(phrases.sentence(finding['title']))}** "
+        + escaped(" ".join(filter(None, (phrases.saving(finding), finding["advice"]))))
         + (f" [{', '.join(finding['evidence'])}]" if finding["evidence"] else "")
         for finding in document["findings"]
     )
     text = "\n\n".join(filter(None, (escaped(phrases.explanation(document)), "\n".join(lines))))
     if text:
-        yield _folded("Why", text)
+        counts = phrases.over(document) if document["findings"] else ""
+        yield _folded(f"Why (savings are per step, other counts {counts})" if counts else "Why", text)
 
 
 def _tables(document: Document) -> Iterator[str]:

@@ -7,13 +7,15 @@ from typing import Final, NamedTuple
 
 from tracelens.model import units
 from tracelens.reporting import runs
-from tracelens.reporting.schema import Document, FormEntry, RepairEntry
+from tracelens.reporting.schema import Document, FindingEntry, FormEntry, RepairEntry
 
 FORMS: Final = ("eager", "compile", "replay", "both")
 NO_GAIN: Final = 0.97
 """A form that takes at least this share of the trace's own form is not worth its trouble."""
 SHOWN_REASONS: Final = 4
 """Blockers told of one form; --json has them all."""
+PROFILED: Final = 0.05
+"""Least relative difference of the recorded step to the one without the profiler that is worth a line."""
 
 
 class FormRow(NamedTuple):
@@ -59,7 +61,8 @@ def headline(document: Document) -> str:
         return f"{verdict.capitalize()}."
     after = f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
     if verdict == "neither":
-        return f"Neither: the step stays at {after}."
+        repaired = _repaired(document)
+        return f"Neither as it is: {after}. {repaired}" if repaired else f"Neither: {unit(document)} stays at {after}."
     if verdict == own or now["step_ms"] is None:
         return f"{verdict.capitalize()}, as it runs now: {after}."
     return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}."
@@ -72,7 +75,9 @@ def explanation(document: Document) -> str:
 
 
 def boundness(document: Document) -> str:
-    """Whether the GPU waits or works in the trace, with its share; "" without a window."""
+    """Whether the GPU waits or works in the trace, with its share; "" without a window.
+
+    Where it waits only because the profiler slows the host down, that too."""
     window_ns, classes = document["attribution"]["window_ns"], document["attribution"]["classes"]
     if not window_ns:
         return ""
@@ -80,7 +85,20 @@ def boundness(document: Document) -> str:
     works = classes["kernel"]["ns"] / window_ns
     what = "step" if document["window"]["steps"] else "time"
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
-    return f"{round(100 * part)} % of the traced {what} the GPU {does}."
+    lengths = _lengths(document)
+    unprofiled = min(works * lengths[0] / lengths[1], 1.0) if lengths else works
+    turns = f"; without the profiler it works for about {units.percent(unprofiled)}" if works < 0.5 < unprofiled else ""
+    return f"{units.percent(part)} of the traced {what} the GPU {does}{turns if waits > works else ''}."
+
+
+def profiled(document: Document) -> str:
+    """Why the account's step is longer than the headline's, or "": "8.96 ms recorded under the profiler; ..."."""
+    lengths = _lengths(document)
+    if lengths is None:
+        return ""
+    recorded_ms, bare_ms, how = lengths
+    told = f"{units.milliseconds(recorded_ms)} ms recorded under the profiler"
+    return f"{told}; {units.milliseconds(bare_ms)} ms without it ({how})."
 
 
 def alternatives(document: Document) -> str:
@@ -90,9 +108,12 @@ def alternatives(document: Document) -> str:
         return ""
     others = [name for name in FORMS if name not in (own, advised) and name in document["forms"]]
     form = document["forms"][advised]
-    is_open = advised != own and form["source"] == "predicted"
-    blocked = f"Blocked by {held_up(form) or 'nothing'}." if is_open else ""
-    return " ".join(filter(None, [*(_alternative(document, name) for name in others), blocked]))
+    told = [_alternative(document, name) for name in others]
+    if advised == own or form["source"] != "predicted":
+        return " ".join(told)
+    reasons, is_alone = held_up(form), not any("blocked" in other for other in told)
+    free = "Blocked by nothing." if is_alone else f"{advised.capitalize()} blocked by nothing."
+    return " ".join([*told, f"{advised.capitalize()} is held up by {reasons}." if reasons else free])
 
 
 def confidence(document: Document) -> str:
@@ -101,12 +122,17 @@ def confidence(document: Document) -> str:
     if advised["verdict"] == "abstain":
         return ""
     evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
-    return f"Confidence {round(100 * advised['confidence'])} %{evidence}."
+    return f"Confidence {units.percent(advised['confidence'])}{evidence}."
 
 
 def stretch(document: Document) -> str:
     """Title of the attribution."""
     return "Where the step goes" if document["window"]["steps"] else "Where the time goes"
+
+
+def unit(document: Document) -> str:
+    """What the forms' times are of."""
+    return "the step" if document["window"]["steps"] else "this stretch"
 
 
 def form_rows(document: Document) -> Iterator[FormRow]:
@@ -166,22 +192,33 @@ def has_trace(document: Document) -> bool:
 
 
 def step(document: Document) -> str:
-    """What was judged: "4.21 ms a step (4.18-4.30 in 3 steps)"."""
+    """What was judged: "4.23 ms a step, the mean of 3 (median 4.21, 4.18-4.30)". The classes add up to the mean."""
     window, length = document["window"], document["attribution"]["window_ns"]
     spread, steps = window["step_ms"], window["steps"]
     if not steps or spread["median"] is None:
         return f"{units.duration(length)}, {_STRETCH.get(window['kind'], window['kind'])}"
-    counted = units.counted(steps, "step")
-    return f"{units.milliseconds(spread['median'])} ms a step ({_range(spread['min'], spread['max'])} in {counted})"
+    mean = units.milliseconds(units.to_ms(length) / steps)
+    if steps == 1:
+        return f"{mean} ms, 1 step"
+    span = f"median {units.milliseconds(spread['median'])}, {_range(spread['min'], spread['max'])}"
+    return f"{mean} ms a step, the mean of {steps:,} ({span})"
+
+
+def over(document: Document) -> str:
+    """What the tables' counts and totals are over: "over 3 steps"."""
+    steps = document["window"]["steps"]
+    return f"over {units.counted(steps, 'step')}" if steps else ""
 
 
 def recorded(document: Document) -> str:
     """What the trace is: "eager on NVIDIA H200, 31,204 events"."""
     trace = document["trace"]
     names = {device["id"]: device["name"] for device in trace["devices"]}
-    device = names.get(document["window"]["device"]) or f"device {document['window']['device']}"
+    number = document["window"]["device"]
+    device = names.get(number) or (f"device {number}" if number >= 0 else "no device")
+    form = "form unknown," if trace["form"] == "unknown" else trace["form"]
     rank = "" if trace["rank"] is None else f", rank {trace['rank']} of {trace['world_size'] or '?'}"
-    return f"{trace['form']} on {device}{rank}, {units.counted(trace['events'], 'event')}"
+    return f"{form} on {device}{rank}, {units.counted(trace['events'], 'event')}"
 
 
 def repair(entry: RepairEntry) -> str:
@@ -199,6 +236,17 @@ def after_fix(document: Document) -> str:
     return f"After that: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms (predicted {span})."
 
 
+def saving(finding: FindingEntry) -> str:
+    """What a finding may save: "Saves up to 2.98 ms.", or ""."""
+    ms = finding["saving_ms"]
+    return f"Saves up to {units.duration(max(1, round(ms * units.NS_PER_MS)))}." if ms else ""
+
+
+def sentence(text: str) -> str:
+    """The text with its full stop."""
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
 def left_out(document: Document, table: str) -> str:
     """How many rows of a table are not shown, and how to see them; "" when all are."""
     missing = document["table_rows"][table] - len(document["tables"][table])
@@ -212,9 +260,40 @@ def _alternative(document: Document, name: str) -> str:
     form, now = document["forms"][name], document["forms"][own_form(document)]["step_ms"]
     label = "compile alone" if name == "compile" else name
     if form["step_ms"] is None:
-        return f"{label.capitalize()} {'cannot run' if form['blockers'] else 'unknown'}."
+        first = next((_short(blocker["message"]) for blocker in form["blockers"]), "")
+        return f"{label.capitalize()} {'blocked by ' + first if first else 'unknown'}."
     gains = now is None or (form["step_ms"] < NO_GAIN * now and form["outputs"] != "differ")
     return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])}."
+
+
+def _lengths(document: Document) -> tuple[float, float, str] | None:
+    """The recorded step and the same without the profiler in ms, and how the latter is known; None where they are
+    alike or one is not known."""
+    forms, steps, name = document["forms"], document["window"]["steps"], document["trace"]["form"]
+    form = forms.get(name if name in forms else own_form(document))
+    if not steps or form is None or not form["step_ms"]:
+        return None
+    recorded_ms = units.to_ms(document["attribution"]["window_ns"]) / steps
+    how = "measured" if form["source"] == "measured" else "estimated"
+    return (recorded_ms, form["step_ms"], how) if abs(recorded_ms / form["step_ms"] - 1) > PROFILED else None
+
+
+def _repaired(document: Document) -> str:
+    """What the repairs would allow, for the headline: "After repair (16 waits a step): both, 0.12 ms.", or ""."""
+    advised = document["recommendation"]
+    after, fixes = advised["after_fix"], advised["fix_first"]
+    if after is None:
+        return ""
+    told = {b["id"]: b["message"] for form in document["forms"].values() for b in form["blockers"]}
+    names = [_short(told[fix["blocker"]]) for fix in fixes if fix["blocker"] in told]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    what = f" ({names[0]}{more})" if names else ""
+    return f"After repair{what}: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms."
+
+
+def _short(message: str) -> str:
+    """A blocker's message without its details."""
+    return message.partition(", mostly ")[0]
 
 
 def _differs(form: FormEntry) -> list[str]:

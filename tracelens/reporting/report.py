@@ -25,6 +25,10 @@ class Report:
     run: Run | None = None
     """The run that the trace belongs to."""
 
+    def __repr__(self) -> str:
+        path = self.run.folder if self.run else self.analysis.trace.source.path
+        return f"<Report on {path}: {self.advice.recommendation.verdict}>"
+
     @cached_property
     def document(self) -> Document:
         """The whole report document, schema_version 1 (tracelens.reporting.schema)."""

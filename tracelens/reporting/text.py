@@ -57,6 +57,7 @@ def _attribution(document: Document, page: Page) -> Iterator[str]:
     if not total:
         return
     yield from page.heading(phrases.stretch(document), phrases.step(document))
+    yield from page.text(phrases.profiled(document), "  ")
     widths = spread([classes[name]["ns"] for name in LOOKS], page.width - 2)
     stacked = zip(LOOKS.values(), widths, strict=True)
     yield "  " + "".join(page.ink(page.glyph(look) * size, look.color) for look, size in stacked)
@@ -77,23 +78,23 @@ def _legend(page: Page, glyph: str, name: str, entry: ClassEntry, total: int, st
 
 
 def _forms(document: Document, page: Page) -> Iterator[str]:
-    rows = list(phrases.form_rows(document))
-    times = [document["forms"][row.name]["step_ms"] or 0.0 for row in rows]
+    times = [document["forms"][row.name]["step_ms"] or 0.0 for row in phrases.form_rows(document)]
     longest = max(times, default=0.0)
     if longest:
-        yield from page.heading("Four ways to run the step")
-        yield from _form_table(rows, [time / longest for time in times], page)
+        yield from page.heading(f"Four ways to run {phrases.unit(document)}")
+        yield from _form_table(document, [time / longest for time in times], page)
         yield from _form_notes(document, page)
     elif document["run"]:
         yield from page.heading("What was tried")
         yield from _form_notes(document, page)
 
 
-def _form_table(rows: list[phrases.FormRow], lengths: list[float], page: Page) -> Iterator[str]:
+def _form_table(document: Document, lengths: list[float], page: Page) -> Iterator[str]:
+    rows = list(phrases.form_rows(document))
     full, mark = ("━", "▶") if page.unicode else ("=", ">")
     columns = [
         Column("  form"),
-        Column("ms/step", ">"),
+        Column("ms/step" if document["window"]["steps"] else "ms", ">"),
         Column("range"),
         Column("speed-up", ">"),
         Column("source", least=9 if any(row.predicted for row in rows) else 0, spare=1),
@@ -118,7 +119,8 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
 def _why(document: Document, page: Page) -> Iterator[str]:
     findings, summary = document["findings"], phrases.explanation(document)
     if findings or summary:
-        yield from page.heading("Why")
+        counts = phrases.over(document) if findings else ""
+        yield from page.heading("Why", f"savings are per step, other counts {counts}" if counts else "")
     yield from page.text(summary, "  ")
     for finding in findings[:SHOWN_FINDINGS]:
         yield from _finding(finding, page)
@@ -127,9 +129,9 @@ def _why(document: Document, page: Page) -> Iterator[str]:
 
 
 def _finding(finding: FindingEntry, page: Page) -> Iterator[str]:
-    saving = f" Saves up to {units.milliseconds(finding['saving_ms'])} ms." if finding["saving_ms"] else ""
-    evidence = f" [{', '.join(finding['evidence'])}]" if finding["evidence"] else ""
-    first, *rest = page.text(f"{_sentence(finding['title'])}{saving}{evidence}", "    ", "  - ")
+    evidence = f"[{', '.join(finding['evidence'])}]" if finding["evidence"] else ""
+    said = filter(None, (phrases.sentence(finding["title"]), phrases.saving(finding), evidence))
+    first, *rest = page.text(" ".join(said), "    ", "  - ")
     yield "  " + page.ink("-", _SEVERITY.get(finding["severity"], "cyan")) + first[3:]
     yield from rest
     yield from page.text(finding["advice"], "    ", None, "dim")
@@ -175,7 +177,3 @@ def _source(document: Document, page: Page) -> Iterator[str]:
         yield from page.text(note, "  ")
     for entry in trace["repairs"]:
         yield from page.text(f"repaired {phrases.repair(entry)}", "    ", "  ")
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else text + "."

@@ -38,6 +38,7 @@ def views(document: Document) -> Iterator[View]:
     ):
         rows = tuple(tuple(cell(row) for _, cell in columns) for row in document["tables"][table])
         if rows:
+            title = " ".join(filter(None, (title, phrases.over(document))))
             yield View(table, title, tuple(column for column, _ in columns), rows, phrases.left_out(document, table))
 
 
@@ -74,7 +75,7 @@ def _gaps(base_ns: int) -> tuple[tuple[Column, Cell], ...]:
 
 
 _KERNELS: Final[tuple[tuple[Column, Cell], ...]] = (
-    (Column("share", ">"), lambda row: units.share(row["share"])),
+    (Column("of device", ">"), lambda row: units.share(row["share"])),
     (Column("total", ">"), _time("total_ns")),
     (Column("count", ">", spare=1), _count("count")),
     (Column("median", ">", spare=2), _time("median_ns")),
