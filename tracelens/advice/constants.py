@@ -146,6 +146,9 @@ REGION_OVERHEAD: Final = 280.0 * US
 BROKEN_SPREAD: Final = (0.7, 1.6)
 """Range of steps that run in pieces. [H200]"""
 
+FEWEST_EVENTS: Final = 10
+"""Device events below which a trace with a failed check gets no verdict. [judgement]"""
+
 # -- the verdict -----------------------------------------------------------------------------------------------
 NEEDLESS: Final = 0.035
 """A form must beat every simpler one by this share of the best time. [the rule's 3 %, and a margin]"""

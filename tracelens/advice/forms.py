@@ -38,8 +38,9 @@ class Blocked:
 
 
 def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, Form]:
-    """Predicted form by name; a form that cannot run has no step time and names its blockers."""
-    region, blockers = facts.region, tuple(seen.blocker for seen in observed)
+    """Predicted form by name; a form that cannot run has no step time and names its blockers, one that runs despite
+    them in parts names them too. What the trace does not prove blocks nothing."""
+    region, blockers = facts.region, tuple(seen.blocker for seen in observed if seen.vetoes)
     blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
     now = as_recorded(facts, eager)
     both = predict_both(facts, compiled, capturable=blocked.capturable, pieces=blocked.pieces)
@@ -87,10 +88,21 @@ def cannot(blockers: tuple[Blocker, ...], error: str | None = None) -> Form:
     return Form(None, None, None, "predicted", blockers=blockers, error=error)
 
 
-def repaired(region: Region) -> Region:
-    """The region as if its host never waited for the device and its steps were alike."""
-    none = np.empty(0)
-    return replace(region, waits=none.astype(np.int64), wait_at=none, same_kernels=True, same_shapes=True)
+def repaired(region: Region, saved: float = 0.0) -> Region:
+    """The region as if its host never waited for the device and its steps were alike.
+
+    saved: share of the host's time that goes too, evenly over the step."""
+    none, left = np.empty(0), 1 - saved
+    return replace(
+        region,
+        waits=none.astype(np.int64),
+        wait_at=none,
+        issued=left * region.issued,
+        host=left * region.host,
+        recorded=left * region.recorded,
+        same_kernels=True,
+        same_shapes=True,
+    )
 
 
 def estimate_of(form: Form) -> Estimate | None:

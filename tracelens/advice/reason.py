@@ -12,16 +12,19 @@ from tracelens.model.units import counted, milliseconds, share
 
 
 def reason(facts: Facts) -> str:
-    """Host-bound or device-bound, and by what kind of work."""
+    """Host-bound or device-bound, and by what kind of work. Device time is that of the account of the step."""
     region = facts.region
     device = facts.span(C.STREAM_SPACING, C.STREAM_SPACING).expected
     host = region.host * host_scale(region).mid
-    work = counted(len(region), "kernel")
     if host > device:
-        return f"The host needs about {_ms(host)} ms to launch {work} that run for {_ms(device)} ms."
+        work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"
+        return f"The host needs about {_ms(host)} ms to launch {work} for {_ms(region.busy)} ms."
     fusable = np.isin(facts.operators.role, (Role.LIBRARY, Role.VANISHES), invert=True)
     part = float(region.duration[fusable].sum()) / max(float(region.duration.sum()), 1.0)
-    return f"The device is the limit ({_ms(device)} ms), {share(part)} of it in kernels that can fuse."
+    kernels = "its kernel runs" if len(region) == 1 else "its kernels run"
+    return (
+        f"The device is the limit: {kernels} for {_ms(region.busy)} ms, {share(part)} of it in kernels that can fuse."
+    )
 
 
 def _ms(ns: float) -> str:
