@@ -188,9 +188,11 @@ def _allocations(analysis: Analysis) -> Observation | None:
     if not counts.sum():
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
-    message = often(counts, "call", " to allocate or free device memory")
+    share = analysis.attribution.share("dispatch", "allocator") if counts.min() else 0.0
+    taking = f", which hold up the device for {share:.0%} of the step" if share >= COSTLY else ""
+    message = often(counts, "call", " to allocate or free device memory") + taking
     found = _observe(counts, "allocation", message, advice)
-    return replace(found, share=analysis.attribution.share("dispatch", "allocator") if found.proven else 0.0)
+    return replace(found, share=share)
 
 
 def _loader(analysis: Analysis) -> Observation | None:

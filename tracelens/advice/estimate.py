@@ -25,8 +25,9 @@ class Estimate:
         return Estimate(max(self.mid, floor), max(self.low, floor * 0.8), max(self.high, floor * 1.3))
 
     def at_most(self, bound: float, slack: float = 1.0) -> Estimate:
-        """The same where no time is above `bound`, and none in the range above slack x `bound`."""
-        return Estimate(min(self.mid, bound), min(self.low, bound), min(self.high, slack * bound))
+        """The same with mid <= bound, the low end as far below it as before, and high <= slack x bound."""
+        shrunk = min(bound / self.mid, 1.0) if self.mid else 1.0
+        return Estimate(shrunk * self.mid, shrunk * self.low, min(self.high, slack * bound))
 
     def widened(self, factor: float) -> Estimate:
         """The same mid with both ends moved away by a factor."""

@@ -31,13 +31,13 @@ def recommend(case: Case) -> Recommendation:
     """A recommendation that follows from the case's forms."""
     chosen = choose(case.forms, case.now)
     verdict = verdict_of(chosen, case.now)
-    after = _after_fix(case, chosen)
+    after, sure = _after_fix(case, chosen), round(min(confidence(case.forms, chosen), MOST) * _doubt(case), 2)
     first = _first(case, after)
     return Recommendation(
         verdict=verdict,
         speedup=speedup(case.forms, chosen, case.now),
-        confidence=round(min(confidence(case.forms, chosen), MOST) * _doubt(case), 2),
-        summary=summary(case, chosen, after, first),
+        confidence=sure,
+        summary=summary(case, chosen, after, first, sure),
         snippet=_code(case, chosen, after),
         fix_first=first,
         after_fix=after,
@@ -66,11 +66,11 @@ def _after_fix(case: Case, chosen: str) -> AfterFix | None:
     """The best form after the repairs, if it is worth them."""
     if not any(seen.first for seen in case.observed):
         return None
-    best = choose(case.fixed, case.now)
+    best, dear = choose(case.fixed, case.now), any(seen.share >= COSTLY for seen in case.observed)
     now, then = case.forms[chosen], case.fixed[best]
-    if best == case.now:
+    if best == case.now and not dear:
         return None
-    if now.step_ms is None or then.step_ms is None or then.step_ms >= WORTH_REPAIR * now.step_ms:
+    if now.step_ms is None or then.step_ms is None or then.step_ms >= (1 if dear else WORTH_REPAIR) * now.step_ms:
         return None
     return AfterFix(verdict_of(best, case.now), then.step_ms, then.low or then.step_ms, then.high or then.step_ms)
 

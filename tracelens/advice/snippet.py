@@ -55,8 +55,8 @@ def step(inputs, target):
 """
 
 WARM_UP: Final = """\
-# warm-up calls are real optimizer steps: save and restore the weights
-# and the optimizer's state around them if that matters
+# warm-up calls are real optimizer steps: they change the weights; restore
+# weights and optimizer state after them where that matters
 """
 
 CAPTURABLE: Final = frozenset({"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta", "ASGD", "RMSprop", "Rprop"})

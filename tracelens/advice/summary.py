@@ -6,10 +6,10 @@ from typing import Final
 
 from tracelens.advice.case import Case
 from tracelens.advice.results import AfterFix, Blocker, Form
-from tracelens.advice.verdict import candidates, confidence, speedup
+from tracelens.advice.verdict import candidates, speedup
 from tracelens.model.units import milliseconds
 
-SURE: Final = 0.6
+SURE: Final = 0.7
 """Confidence below which a gain is only perhaps one, where the times before and after may be the same. [judgement]"""
 ACTIONS: Final = {
     "eager": {
@@ -34,26 +34,23 @@ ACTIONS: Final = {
 COMPILERS_GRAPHS: Final = "Use torch.compile with mode='reduce-overhead'"
 LEAVE: Final = "Leave the step in eager mode"
 DONE: Final = {"compile": "compiled", "replay": "replayed", "both": "compiled and replayed"}
-WOULD: Final = {
-    "eager": "eager mode",
-    "compile": "torch.compile alone",
-    "replay": "replay alone",
-    "both": "compiling and replaying it",
-}
+ALSO: Final = {("compile", "both"): "replaying it too", ("replay", "both"): "compiling it too"}
+"""By the form in use and the other one."""
+ALONE: Final = {"eager": "eager mode", "compile": "torch.compile alone", "replay": "replay alone"}
 
 
-def summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Blocker, ...]) -> str:
+def summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Blocker, ...], sure: float) -> str:
     """What to do, what it gains, what it runs despite, and what to repair first or what bounds the step."""
     why = _repair(case, after, first) if first else case.reason
     if chosen == case.now:
         return f"{_stay(case)} {why}".strip()
-    return f"{_use(case, chosen)} {_despite(case, chosen)}{why}".strip()
+    return f"{_use(case, chosen, sure)} {_despite(case.forms[chosen], chosen, first)}{why}".strip()
 
 
-def _use(case: Case, chosen: str) -> str:
+def _use(case: Case, chosen: str, sure: float) -> str:
     now, then = case.forms[case.now], case.forms[chosen]
     action = _action(case, chosen, then.variant)
-    said = f"Perhaps {_lower(action)}" if _doubtful(case, chosen) else action
+    said = f"Perhaps {_lower(action)}" if sure < SURE and _may_be_none(case, chosen) else action
     return f"{said}: {_time(now)} becomes {_time(then)}."
 
 
@@ -63,26 +60,30 @@ def _action(case: Case, chosen: str, variant: str | None) -> str:
     return ACTIONS[case.now].get(chosen, LEAVE)
 
 
-def _doubtful(case: Case, chosen: str) -> bool:
-    """Whether the gain may be none and little speaks for it."""
+def _may_be_none(case: Case, chosen: str) -> bool:
+    """Whether the times before and after may be the same."""
     gain = speedup(case.forms, chosen, case.now)
-    return gain is not None and gain.low < 1 and confidence(case.forms, chosen) < SURE
+    return gain is not None and gain.low < 1
 
 
-def _despite(case: Case, chosen: str) -> str:
+def _despite(form: Form, chosen: str, first: tuple[Blocker, ...]) -> str:
     """How the chosen form runs although something blocks a capture of the whole step."""
-    held = case.forms[chosen].blockers if case.forms[chosen].source == "predicted" else ()
-    if not held:
+    held = form.blockers
+    if len(held) == 0 or form.source == "measured":
         return ""
-    more = f" and {len(held) - 1} more" if len(held) > 1 else ""
-    parts = {blocker.id for blocker in held}
-    if chosen == "compile":
-        how = "compiled code runs between them"
-    elif parts <= {"changing_shapes"}:
-        how = "the compiler keeps a graph for each shape"
-    else:
-        how = "the compiler replays only the parts between"
+    how = _around(chosen, {blocker.id for blocker in held})
+    if held[0] in first:
+        return f"As the step is, {how}. "
+    more = f" (and {len(held) - 1} more)" if len(held) > 1 else ""
     return f"It runs despite {held[0].message}{more}: {how}. "
+
+
+def _around(chosen: str, ids: set[str]) -> str:
+    if chosen == "compile":
+        return "compiled code runs between the waits" if "sync" in ids else "the compiler makes code for each shape"
+    if ids == {"changing_shapes"}:
+        return "the compiler keeps a graph for each shape"
+    return "the compiler replays only the parts between"
 
 
 def _repair(case: Case, after: AfterFix | None, first: tuple[Blocker, ...]) -> str:
@@ -104,7 +105,8 @@ def _stay(case: Case) -> str:
     begin = f"The step is already {DONE[case.now]};"
     if not known:
         return f"{begin} what the other forms would take this trace does not show."
-    return f"{begin} {' and '.join(WOULD[name] for name in known)} would gain little or nothing."
+    others = [ALSO.get((case.now, name)) or ALONE.get(name, "both") for name in known]
+    return f"{begin} {' and '.join(others)} would gain little or nothing."
 
 
 def _lower(action: str) -> str:

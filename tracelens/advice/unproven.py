@@ -25,4 +25,4 @@ def _title(seen: Observation) -> str:
     """The observation as a sentence's head, with its place."""
     message = seen.blocker.message
     where = f" ({seen.blocker.where})" if seen.blocker.where else ""
-    return f"Not proven to block a capture: {message}{where}"
+    return f"To mind in a capture: {message}{where}"
