@@ -8,17 +8,20 @@ from typing import Any, Final
 
 from tracelens.advice import constants as C
 from tracelens.advice.blockers import Observation, find_blockers
+from tracelens.advice.case import Case
 from tracelens.advice.confirmed import confirmed
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.forms import cannot, predict_forms, repaired
 from tracelens.advice.measured import beside, measured_forms
 from tracelens.advice.reason import reason
-from tracelens.advice.recommend import Case, abstain, recommend
-from tracelens.advice.region import find_region
+from tracelens.advice.recommend import abstain, recommend
+from tracelens.advice.region import Region, find_region
 from tracelens.advice.results import FORMS, Advice, Form, Recommendation
 from tracelens.advice.rules import check_all
+from tracelens.advice.snippet import Target
 from tracelens.advice.traced import traced_forms
+from tracelens.advice.unproven import unproven
 from tracelens.advice.verdict import candidates
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import NS_PER_MS
@@ -36,7 +39,7 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     launched device work, or one that its checks call unusable, gets a verdict only from measurements."""
     measured = measured_forms(analysis.trace.stamp, recorded or {})
     region = find_region(analysis)
-    if region is None or analysis.trust.level == "unusable":
+    if region is None or analysis.trust.level == "unusable" or _too_little(analysis, region):
         forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
         return Advice(forms, _from_measurements(analysis, forms, recorded is not None))
     seen = find_blockers(analysis, region)
@@ -50,17 +53,23 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
         observed,
         _fixed(analysis, known, observed, forms),
         reason(known),
-        region.training,
+        Target(region.training, region.optimizer, not region.same_shapes),
         _now(analysis, forms),
     )
-    return Advice(forms, recommend(case), check_all(analysis, forms))
+    findings = check_all(analysis, forms)
+    return Advice(forms, recommend(case), findings + unproven(observed, findings))
+
+
+def _too_little(analysis: Analysis, region: Region) -> bool:
+    """Whether a doubtful trace holds so little device work, and that once, that its times mean nothing."""
+    return analysis.trust.level != "ok" and region.steps == 1 and len(region) < C.FEWEST_EVENTS
 
 
 def _from_measurements(analysis: Analysis, forms: Mapping[str, Form], of_run: bool) -> Recommendation:
     """The verdict where the trace says nothing of the step; two measured forms are needed."""
     if len(candidates(forms)) < 2:
         return abstain(analysis.trust, "The run measured fewer than two usable forms." if of_run else None)
-    return recommend(Case(analysis, forms, (), forms, "", training=False, now=_now(analysis, forms)))
+    return recommend(Case(analysis, forms, (), forms, "", now=_now(analysis, forms)))
 
 
 def _now(analysis: Analysis, forms: Mapping[str, Form]) -> str:
@@ -91,9 +100,11 @@ def _fixed(
     analysis: Analysis, facts: Facts, observed: tuple[Observation, ...], forms: dict[str, Form]
 ) -> dict[str, Form]:
     """The forms once the blockers are repaired."""
-    if analysis.form in DONE or not any(seen.vetoes for seen in observed):
+    first = [seen for seen in observed if seen.first]
+    if analysis.form in DONE or not first:
         return forms
-    return predict_forms(replace(facts, region=repaired(facts.region)), ())
+    saved = min(sum(seen.share for seen in first), 1.0)
+    return predict_forms(replace(facts, region=repaired(facts.region, saved)), ())
 
 
 def _calibrated(facts: Facts, measured: Form | None) -> Facts:

@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from tracelens.advice.inner_waits import inner_waits
+from tracelens.advice.often import often
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
 from tracelens.analysis.results import Analysis
@@ -17,6 +19,9 @@ from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
 
+COSTLY: Final = 0.2
+"""Share of the step from which what is no veto, allocation or a data loader, is repaired before any other form is
+tried. [judgement: where a finding is critical]"""
 VETOES: Final = frozenset({"sync", "pageable_copy", "changing_shapes", "changing_kernels", "host_optimizer"})
 """Blockers that make the capture of a whole step impossible; the others cost time or need care."""
 EVIDENCE: Final = 5
@@ -46,11 +51,18 @@ class Observation:
     proven: bool
     stops: bool = False
     """A capture was tried and failed on it."""
+    share: float = 0.0
+    """Share of the traced step that its repair saves in any form."""
 
     @property
     def vetoes(self) -> bool:
         """Whether a whole step cannot be captured because of it."""
         return self.stops or (self.proven and self.blocker.id in VETOES)
+
+    @property
+    def first(self) -> bool:
+        """Whether its repair comes before another form."""
+        return self.vetoes or self.share >= COSTLY
 
 
 def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]:
@@ -74,40 +86,32 @@ def _per_step(analysis: Analysis, rows: Int64s) -> Int64s:
 
 
 def _observe(
-    counts: Int64s, id: str, message: str, advice: str, where: object = None, evidence: tuple[str, ...] = ()
+    counts: Int64s, id: str, message: str, advice: str, where: str | None = None, evidence: tuple[str, ...] = ()
 ) -> Observation:
-    """A blocker counted per step, proven when every counted step has it; messages hold {count}, {s} and {steps}."""
-    per_step = float(counts.mean())
-    place = where if isinstance(where, str) else None
-    words = {"{count}": f"{per_step:.3g}", "{s}": "" if per_step == 1 else "s"}
-    words["{steps}"] = "" if counts.min() else " (not in every step)"
-    text = re.sub(r"\{\w+\}", lambda word: words.get(word[0], word[0]), message)
-    return Observation(Blocker(id, text, place, per_step, advice, evidence), bool(counts.min() > 0))
+    """A blocker counted per step, proven when every counted step has it."""
+    return Observation(Blocker(id, message, where, float(counts.mean()), advice, evidence), bool(counts.min() > 0))
 
 
 def _syncs(analysis: Analysis, region: Region) -> Observation | None:
     syncs = analysis.syncs
-    counts = _per_step(analysis, syncs["row"].to_numpy(dtype=np.int64)) if len(syncs) else np.zeros(1, dtype=np.int64)
-    if not counts.sum():
+    syncs = syncs[inner_waits(analysis)] if len(syncs) else syncs
+    if syncs.empty:
         return None
+    counts = _per_step(analysis, syncs["row"].to_numpy(dtype=np.int64))
     causes = Counter(zip(_texts(syncs["operator"]), _texts(syncs["call"]), strict=True))
     operator, call = causes.most_common(1)[0][0]
     of = syncs[(syncs["operator"].fillna("") == operator) & (syncs["call"] == call)]
     place = next((place for place in _texts(of["where"]) if place), operator or None)
     repair = next((advice for pattern, advice in REPAIRS if operator and pattern.search(operator)), UNNAMED_REPAIR)
     mostly = f"{call} in {operator}" if operator else call
-    message = "{count} wait{s} for the device a step{steps}, mostly " + mostly
+    message = f"{often(counts, 'wait', ' for the device')}, mostly {mostly}"
     found = _observe(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
-    return replace(found, proven=found.proven and _belongs(region, asked=any(_texts(syncs["operator"]))))
+    return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1))
 
 
-def _belongs(region: Region, *, asked: bool) -> bool:
-    """Whether waits belong to the step's work: an operator asked for one, or they come between launches.
-
-    A bare wait after the last launch is how scripts end a step, or a recording; it lies outside what would be
-    captured. Of a single step one wait is no proof."""
-    between = int((region.waits < len(region)).sum())
-    return (asked or between > 0) if region.steps > 1 else between > 1
+def _between(region: Region) -> int:
+    """Waits with launches behind them. Of a single step one such wait is no proof."""
+    return int((region.waits < len(region)).sum())
 
 
 def _texts(column: pd.Series[str]) -> list[str]:
@@ -126,7 +130,7 @@ def _pageable(analysis: Analysis) -> Observation | None:
     if not counts.sum():
         return None
     advice = "Pin the host memory (pin_memory=True) and copy with non_blocking=True, outside the captured region."
-    return _observe(counts, "pageable_copy", "Pageable memory copied {count} time{s} a step{steps}", advice)
+    return _observe(counts, "pageable_copy", often(counts, "transfer", " of pageable memory"), advice)
 
 
 def _host_inputs(analysis: Analysis) -> Observation | None:
@@ -134,7 +138,7 @@ def _host_inputs(analysis: Analysis) -> Observation | None:
     if not counts.sum():
         return None
     advice = "Give the step static device tensors and copy each batch into them before the replay."
-    return _observe(counts, "host_input", "{count} input{s} a step from the host{steps}", advice)
+    return _observe(counts, "host_input", often(counts, "input", " from the host"), advice)
 
 
 def _changes(region: Region) -> Observation | None:
@@ -143,10 +147,10 @@ def _changes(region: Region) -> Observation | None:
     if region.same_kernels and region.same_shapes:
         return None
     if region.same_operators:
-        id, what = "changing_shapes", "Shapes change between steps"
+        id, what = "changing_shapes", "shapes that change between steps"
         advice = "Pad to a few fixed sizes (buckets) and keep one graph per size, or compile with dynamic=True."
     else:
-        id, what = "changing_kernels", "The kernels change between steps"
+        id, what = "changing_kernels", "kernels that change between steps"
         advice = "Make the step's control flow independent of its data, or capture the parts that repeat."
     proven = region.unlike > 1 or region.steps < 3
     stray = "" if proven else " (one of them)"
@@ -168,7 +172,7 @@ def _host_optimizer(analysis: Analysis) -> Observation | None:
     if not counts.sum():
         return None
     advice = "Give the optimizer capturable=True (or fused=True with it), so that its step counters live on the device."
-    return _observe(counts, "host_optimizer", "{count} optimizer value{s} a step read on the host{steps}", advice)
+    return _observe(counts, "host_optimizer", often(counts, "optimizer value", " read on the host"), advice)
 
 
 def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
@@ -184,7 +188,11 @@ def _allocations(analysis: Analysis) -> Observation | None:
     if not counts.sum():
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
-    return _observe(counts, "allocation", "Device memory allocated or freed {count} time{s} a step{steps}", advice)
+    share = analysis.attribution.share("dispatch", "allocator") if counts.min() else 0.0
+    taking = f", which hold up the device for {share:.0%} of the step" if share >= COSTLY else ""
+    message = often(counts, "call", " to allocate or free device memory") + taking
+    found = _observe(counts, "allocation", message, advice)
+    return replace(found, share=share)
 
 
 def _loader(analysis: Analysis) -> Observation | None:
@@ -192,5 +200,5 @@ def _loader(analysis: Analysis) -> Observation | None:
     if share < LOADER_SHARE:
         return None
     advice = "Load ahead: more workers, pinned memory, a prefetching copy stream; keep loading outside the region."
-    message = f"The data loader holds up the device for {share:.0%} of the step"
-    return Observation(Blocker("host_work", message, None, 1.0, advice), True)
+    message = f"a data loader that holds up the device for {share:.0%} of the step"
+    return Observation(Blocker("host_work", message, None, 1.0, advice), True, share=share)

@@ -55,6 +55,8 @@ INPUT_COPY: Final = 1.5 * US
 """Fixed cost of copying an input into its static buffer. [H200]"""
 DEVICE_SPREAD: Final = (0.95, 1.06)
 """Range of device time between runs: clocks, power, memory layout. [H200: 1.2 % rms, 13 % under a power cap]"""
+BETWEEN_RUNS: Final = 1.012
+"""A device-bound step over the same step of another run. [H200: 1.2 % rms]"""
 POWER_SLOWDOWN: Final = (0.04, 0.14)
 """How much slower dense half-precision matrix work runs once the power limit holds, after the few steps of a trace:
 usual and worst. [H200, 5 steps: -2 % to 13 %]"""
@@ -143,6 +145,9 @@ REGION_OVERHEAD: Final = 280.0 * US
 """Leaving, resuming and replaying one region under reduce-overhead. [H200, 2 steps: the range is wide]"""
 BROKEN_SPREAD: Final = (0.7, 1.6)
 """Range of steps that run in pieces. [H200]"""
+
+FEWEST_EVENTS: Final = 10
+"""Device events below which a trace with a failed check gets no verdict. [judgement]"""
 
 # -- the verdict -----------------------------------------------------------------------------------------------
 NEEDLESS: Final = 0.035

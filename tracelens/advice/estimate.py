@@ -24,6 +24,11 @@ class Estimate:
         """The same where no time is below `floor`."""
         return Estimate(max(self.mid, floor), max(self.low, floor * 0.8), max(self.high, floor * 1.3))
 
+    def at_most(self, bound: float, slack: float = 1.0) -> Estimate:
+        """The same with mid <= bound, the low end as far below it as before, and high <= slack x bound."""
+        shrunk = min(bound / self.mid, 1.0) if self.mid else 1.0
+        return Estimate(shrunk * self.mid, shrunk * self.low, min(self.high, slack * bound))
+
     def widened(self, factor: float) -> Estimate:
         """The same mid with both ends moved away by a factor."""
         return Estimate(self.mid, self.low / factor, self.high * factor)

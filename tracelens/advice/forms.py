@@ -11,7 +11,7 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.blockers import Observation
 from tracelens.advice.compiled import in_pieces, predict_both, predict_compile
-from tracelens.advice.eager import predict_eager
+from tracelens.advice.eager import as_recorded, predict_eager
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import compile_device
@@ -38,9 +38,11 @@ class Blocked:
 
 
 def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, Form]:
-    """Predicted form by name; a form that cannot run has no step time and names its blockers."""
-    region, blockers = facts.region, tuple(seen.blocker for seen in observed)
+    """Predicted form by name; a form that cannot run has no step time and names its blockers, one that runs despite
+    them in parts names them too. What the trace does not prove blocks nothing."""
+    region, blockers = facts.region, tuple(seen.blocker for seen in observed if seen.vetoes)
     blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
+    now = as_recorded(facts, eager)
     both = predict_both(facts, compiled, capturable=blocked.capturable, pieces=blocked.pieces)
     compile, fused = predict_compile(facts, compiled, eager, blocked.pieces), both.estimate
     if blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
@@ -50,10 +52,10 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling = C.COMPILE_SETUP * sqrt(len(region))
     return {
-        "eager": eager.widened(unlike).form(),
-        "compile": _pays(compile.widened(unlike).form(blockers=_breaks(blockers)), eager, compiling),
-        "replay": _pays(replay, eager, C.CAPTURE_SETUP) if blocked.capturable else cannot(blockers),
-        "both": _pays(fused.widened(unlike).form(both.variant, blockers), eager, compiling + C.CAPTURE_SETUP),
+        "eager": as_recorded(facts, now.widened(unlike)).form(),
+        "compile": _pays(compile.widened(unlike).form(blockers=_breaks(blockers)), now, compiling),
+        "replay": _pays(replay, now, C.CAPTURE_SETUP) if blocked.capturable else cannot(blockers),
+        "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + C.CAPTURE_SETUP),
     }
 
 
@@ -86,10 +88,21 @@ def cannot(blockers: tuple[Blocker, ...], error: str | None = None) -> Form:
     return Form(None, None, None, "predicted", blockers=blockers, error=error)
 
 
-def repaired(region: Region) -> Region:
-    """The region as if its host never waited for the device and its steps were alike."""
-    none = np.empty(0)
-    return replace(region, waits=none.astype(np.int64), wait_at=none, same_kernels=True, same_shapes=True)
+def repaired(region: Region, saved: float = 0.0) -> Region:
+    """The region as if its host never waited for the device and its steps were alike.
+
+    saved: share of the host's time that goes too, evenly over the step."""
+    none, left = np.empty(0), 1 - saved
+    return replace(
+        region,
+        waits=none.astype(np.int64),
+        wait_at=none,
+        issued=left * region.issued,
+        host=left * region.host,
+        recorded=left * region.recorded,
+        same_kernels=True,
+        same_shapes=True,
+    )
 
 
 def estimate_of(form: Form) -> Estimate | None:

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts
 from tracelens.advice.host_time import host_scale
 from tracelens.advice.operators import Role
+from tracelens.advice.region import Region
 from tracelens.model.units import counted, milliseconds, share
+
+OTHER_WORK: Final = 1.1
+"""A device busy for this much longer than the step's own kernels works for something else as well. [judgement]"""
 
 
 def reason(facts: Facts) -> str:
-    """Host-bound or device-bound, and by what kind of work."""
+    """Host-bound or device-bound, and by what kind of work. Device time is that of the account of the step."""
     region = facts.region
     device = facts.span(C.STREAM_SPACING, C.STREAM_SPACING).expected
-    host = region.host * host_scale(region).mid
-    work = counted(len(region), "kernel")
+    host = min(region.host * host_scale(region).mid, region.recorded)
     if host > device:
-        return f"The host needs about {_ms(host)} ms to launch {work} that run for {_ms(device)} ms."
+        work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"
+        return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region)}."
     fusable = np.isin(facts.operators.role, (Role.LIBRARY, Role.VANISHES), invert=True)
     part = float(region.duration[fusable].sum()) / max(float(region.duration.sum()), 1.0)
-    return f"The device is the limit ({_ms(device)} ms), {share(part)} of it in kernels that can fuse."
+    kernels = "its kernel runs" if len(region) == 1 else "its kernels run"
+    return (
+        f"The device is the limit: {kernels} for {_kernel_time(region)}, {share(part)} of it in kernels that can fuse."
+    )
+
+
+def _kernel_time(region: Region) -> str:
+    """The device time that the account of the step names, or the step's own where that holds other work too."""
+    own = float(region.duration.sum())
+    if region.busy <= OTHER_WORK * own:
+        return f"{_ms(region.busy)} ms"
+    return f"{_ms(own)} ms (of {_ms(region.busy)} ms that the device works, for others too)"
 
 
 def _ms(ns: float) -> str:

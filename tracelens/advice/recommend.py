@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
-from tracelens.advice.blockers import VETOES, Observation
-from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
-from tracelens.advice.snippet import snippet
+from tracelens.advice.blockers import COSTLY, VETOES
+from tracelens.advice.case import Case
+from tracelens.advice.results import AfterFix, Blocker, Recommendation
+from tracelens.advice.snippet import code
+from tracelens.advice.summary import summary
 from tracelens.advice.verdict import candidates, choose, confidence, speedup, verdict_of
-from tracelens.analysis.results import Analysis, Trust
-from tracelens.model.units import milliseconds
+from tracelens.analysis.results import Trust
 
 WORTH_REPAIR: Final = 0.9
 """A repair is proposed first when what it allows takes less than this share of what runs now. [judgement]"""
@@ -25,42 +25,20 @@ MOST: Final = 0.95
 """No prediction is surer than this. [judgement]"""
 MIXED_FACTOR: Final = 0.6
 """Confidence left when part of the step is already compiled or replayed. [judgement]"""
-ACTIONS: Final = {
-    "compile": "Use torch.compile",
-    "replay": "Replay the step as a CUDA Graph",
-    "both": "Use torch.compile and replay the result as a CUDA Graph",
-}
-COMPILERS_GRAPHS: Final = "Use torch.compile with mode='reduce-overhead'"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What a recommendation is made from."""
-
-    analysis: Analysis
-    forms: Mapping[str, Form]
-    observed: tuple[Observation, ...]
-    fixed: Mapping[str, Form]
-    """The forms once the blockers are repaired."""
-    reason: str
-    """What bounds the step now, as a sentence."""
-    training: bool
-    now: str = "eager"
-    """The form that the trace runs in."""
 
 
 def recommend(case: Case) -> Recommendation:
     """A recommendation that follows from the case's forms."""
     chosen = choose(case.forms, case.now)
     verdict = verdict_of(chosen, case.now)
-    after = _after_fix(case, chosen)
-    first = tuple(seen.blocker for seen in case.observed if seen.vetoes) if after else ()
+    after, sure = _after_fix(case, chosen), round(min(confidence(case.forms, chosen), MOST) * _doubt(case), 2)
+    first = _first(case, after)
     return Recommendation(
         verdict=verdict,
         speedup=speedup(case.forms, chosen, case.now),
-        confidence=round(min(confidence(case.forms, chosen), MOST) * _doubt(case), 2),
-        summary=_summary(case, chosen, after, first),
-        snippet=snippet(verdict, case.forms[chosen].variant, training=case.training),
+        confidence=sure,
+        summary=summary(case, chosen, after, first, sure),
+        snippet=_code(case, chosen, after),
         fix_first=first,
         after_fix=after,
         evidence=tuple(handle for seen in case.observed for handle in seen.blocker.evidence),
@@ -86,36 +64,33 @@ def _doubt(case: Case) -> float:
 
 def _after_fix(case: Case, chosen: str) -> AfterFix | None:
     """The best form after the repairs, if it is worth them."""
-    if not any(seen.vetoes for seen in case.observed):
+    if not any(seen.first for seen in case.observed):
         return None
-    best = choose(case.fixed, case.now)
+    best, dear = choose(case.fixed, case.now), any(seen.share >= COSTLY for seen in case.observed)
     now, then = case.forms[chosen], case.fixed[best]
-    if best == case.now:
+    if best == case.now and not dear:
         return None
-    if now.step_ms is None or then.step_ms is None or then.step_ms >= WORTH_REPAIR * now.step_ms:
+    if now.step_ms is None or then.step_ms is None or then.step_ms >= (1 if dear else WORTH_REPAIR) * now.step_ms:
         return None
     return AfterFix(verdict_of(best, case.now), then.step_ms, then.low or then.step_ms, then.high or then.step_ms)
 
 
-def _summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Blocker, ...]) -> str:
-    """One or two plain sentences."""
-    why = case.reason
-    if after is not None and first:
-        then = ACTIONS[after.verdict]
-        step = milliseconds(after.step_ms)
-        why = f"Repair first: {first[0].message}; then {then[0].lower()}{then[1:]}, about {step} ms."
-    if chosen == case.now:
-        return f"{_stay(case)} {why}".strip()
-    action = COMPILERS_GRAPHS if case.forms[chosen].variant == "reduce-overhead" else ACTIONS[chosen]
-    return f"{action}: {_time(case.forms[case.now])} becomes {_time(case.forms[chosen])}. {why}".strip()
+def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:
+    """What to repair before anything else, the dearest first: what prevents a better form, and what costs most of the
+    step in any form."""
+    dear = sorted((seen for seen in case.observed if seen.share >= COSTLY), key=lambda seen: -seen.share)
+    return (*(seen.blocker for seen in dear), *(case.stops if after else ()))
 
 
-def _stay(case: Case) -> str:
-    if case.now == "eager":
-        return "Neither torch.compile nor CUDA Graph replay would pay as the step is."
-    done = {"compile": "compiled", "replay": "replayed", "both": "compiled and replayed"}[case.now]
-    return f"The step is already {done}; little is left to gain from the other forms."
-
-
-def _time(form: Form) -> str:
-    return "unknown" if form.step_ms is None else f"{milliseconds(form.step_ms)} ms"
+def _code(case: Case, chosen: str, after: AfterFix | None) -> str:
+    """The code for now and, where repairs allow another, the code for then, each under a line that says which."""
+    target = case.target
+    now = code(verdict_of(chosen, case.now), case.forms[chosen].variant, target)
+    if after is None:
+        return now
+    name = after.verdict if after.verdict != "neither" else case.now
+    repaired = replace(target, changing_shapes=False)
+    then = code(after.verdict, case.fixed[name].variant, repaired)
+    if not then or then == now:
+        return now
+    return (f"# as the step is now\n{now}\n" if now else "") + f"# once it is repaired\n{then}"

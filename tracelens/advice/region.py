@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace
+
+OPTIMIZER_STEP: Final = "Optimizer.step#"
+"""What torch names the annotation around Optimizer.step; the class follows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,9 +46,15 @@ class Region:
     """Host time of the whole step, median over the counted steps."""
     call: float
     """Median duration of a launch call in ns: how fast this host is."""
+    recorded: float
+    """Mean length of the counted steps as traced: what no untraced step of this form exceeds."""
+    busy: float
+    """Mean time of the counted steps in which the device is busy, other steps' work included."""
     speed: float
     """Host time over what the model of the profiler's cost says, where a measurement tells; else 1."""
     training: bool
+    optimizer: str | None
+    """Class of the optimizer that steps in it; None without one."""
     parameters: int
     """Parameter tensors that received a gradient."""
     steps: int
@@ -105,8 +115,11 @@ def find_region(analysis: Analysis) -> Region | None:
         wait_at=host.clock(trace.events.start[waits]),
         host=host.length(),
         call=host.call,
+        recorded=_per_step(analysis, analysis.attribution.window_ns),
+        busy=_per_step(analysis, sum(analysis.attribution.parts["kernel"].values())),
         speed=1.0,
-        training=host.count(("autograd::engine::evaluate_function", "Optimizer.step")) > 0,
+        training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
+        optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),
         steps=len(runs),
         same_kernels=same,
@@ -114,6 +127,10 @@ def find_region(analysis: Analysis) -> Region | None:
         same_shapes=_alike(operators, shapes),
         unlike=_unlike(trace, runs, shapes),
     )
+
+
+def _per_step(analysis: Analysis, ns: int) -> float:
+    return ns / max(len(analysis.window.tiles), 1)
 
 
 def _launched(trace: Trace, steps: Steps, device: int) -> list[Int64s]:
@@ -182,6 +199,12 @@ class _Host:
         names, counts = np.unique(self.trace.events.name[self.rows], return_counts=True)
         wanted = [self.trace.names[int(name)].startswith(prefixes) for name in names]
         return int(counts[wanted].sum())
+
+    def optimizer(self) -> str | None:
+        """Class in the first "Optimizer.step#Class.step" of the step."""
+        names = (self.trace.names[int(name)] for name in np.unique(self.trace.events.name[self.rows]))
+        steps = [name for name in names if name.startswith(OPTIMIZER_STEP)]
+        return min(steps).removeprefix(OPTIMIZER_STEP).partition(".")[0] if steps else None
 
     def waits(self) -> Int64s:
         """Rows of the step's blocking waits in start order."""

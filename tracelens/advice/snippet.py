@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-COMPILE = """\
-compiled = torch.compile(step)             # keep shapes and dtypes stable
-for batch in warm_up_batches:              # compiles; leave it out of any timing
+from dataclasses import dataclass
+from typing import Final
+
+COMPILE: Final = """\
+compiled = torch.compile(step{options})  # keep dtypes and devices stable
+for batch in warm_up_batches:  # compiles; leave it out of any timing
     compiled(*batch)
 """
 
-REDUCE_OVERHEAD = """\
-compiled = torch.compile(step, mode="reduce-overhead")
+REDUCE_OVERHEAD: Final = """\
+compiled = torch.compile(step, mode="reduce-overhead"{options})
 for batch in batches:
     torch.compiler.cudagraph_mark_step_begin()
-    output = compiled(*batch)              # clone what must outlive the next step
+    output = compiled(*batch)  # clone what must outlive the next step
 """
 
-CAPTURE = """\
+DYNAMIC: Final = """\
+# every new shape records a graph of its own: pad batches to a few sizes
+"""
+
+CAPTURE: Final = """\
 static = [x.clone() for x in example_inputs]
 stream = torch.cuda.Stream()
 stream.wait_stream(torch.cuda.current_stream())
-with torch.cuda.stream(stream):            # warm up on a side stream
+with torch.cuda.stream(stream):  # warm up on a side stream
     for _ in range(3):
         {step}(*static)
 torch.cuda.current_stream().wait_stream(stream)
@@ -28,32 +35,76 @@ with torch.cuda.graph(graph):
     output = {step}(*static)
 for batch in batches:
     for buffer, x in zip(static, batch, strict=True):
-        buffer.copy_(x)                    # same shape and dtype, never broadcast
-    graph.replay()                         # overwrites output
+        buffer.copy_(x)  # same shape and dtype, never broadcast
+    graph.replay()  # overwrites output
 """
 
-TRAINING = """\
-optimizer = torch.optim.AdamW(model.parameters(), fused=True, capturable=True)
-optimizer.zero_grad(set_to_none=True)      # inside the step, with backward and optimizer.step()
-"""
-
-
-COMPILE_FIRST = """\
+COMPILE_FIRST: Final = """\
 compiled = torch.compile(step)
-for _ in range(3):                         # compile before the capture
+for _ in range(3):  # compile before the capture
     compiled(*example_inputs)
 """
 
+TRAINING: Final = """\
+def step(inputs, target):
+    {owner}.zero_grad(set_to_none=True)
+    loss = loss_function(model(inputs), target)
+    loss.backward()
+{update}    return loss
 
-def snippet(verdict: str, variant: str | None, *, training: bool) -> str:
+"""
+
+WARM_UP: Final = """\
+# warm-up calls are real optimizer steps: they change the weights; restore
+# weights and optimizer state after them where that matters
+"""
+
+CAPTURABLE: Final = frozenset({"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta", "ASGD", "RMSprop", "Rprop"})
+"""Optimizers of torch.optim that take capturable, without which a capture refuses their step."""
+FUSED: Final = frozenset({"Adam", "AdamW"})
+"""Those among them that also take fused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The step that the code is for."""
+
+    training: bool = False
+    optimizer: str | None = None
+    """Class of its optimizer."""
+    changing_shapes: bool = False
+
+
+def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str | None = None) -> str:
     """Torch code that applies a verdict; "" for neither and abstain."""
-    head = TRAINING if training else ""
+    return code(verdict, variant, Target(training, optimizer))
+
+
+def code(verdict: str, variant: str | None, target: Target) -> str:
+    """Torch code that applies a verdict to a step; "" for neither and abstain."""
     if verdict == "compile":
-        return COMPILE
+        return COMPILE.format(options=", dynamic=True" if target.changing_shapes else "")
     if verdict == "replay":
-        return head + CAPTURE.format(step="step")
+        return _training(target) + CAPTURE.format(step="step")
     if verdict == "both" and variant == "reduce-overhead":
-        return REDUCE_OVERHEAD
+        return (DYNAMIC if target.changing_shapes else "") + REDUCE_OVERHEAD.format(options="")
     if verdict == "both":
-        return head + COMPILE_FIRST + CAPTURE.format(step="compiled")
+        return _training(target) + COMPILE_FIRST + CAPTURE.format(step="compiled")
     return ""
+
+
+def _training(target: Target) -> str:
+    """The whole training step as one function, as a capture needs it."""
+    if not target.training:
+        return ""
+    if target.optimizer is None:
+        return TRAINING.format(owner="model", update="")
+    step = TRAINING.format(owner="optimizer", update="    optimizer.step()\n")
+    return _capturable(target.optimizer) + step + WARM_UP
+
+
+def _capturable(optimizer: str) -> str:
+    if optimizer not in CAPTURABLE:
+        return ""
+    fused = " (fused=True works with it)" if optimizer in FUSED else ""
+    return f"# {optimizer}: keep your own arguments; add capturable=True{fused}\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tracelens.advice import constants as C
 from tracelens.advice.compiled import predict_both
-from tracelens.advice.eager import predict_eager
+from tracelens.advice.eager import as_recorded, predict_eager
 from tracelens.advice.facts import Facts
 from tracelens.advice.forms import cannot
 from tracelens.advice.fusion import compile_device
@@ -25,10 +25,11 @@ def traced_forms(facts: Facts, form: str) -> dict[str, Form]:
     unseen = cannot((), UNSEEN)
     replayed = predict_replay(facts)
     if form == "compile":
-        own = predict_eager(replace(facts, region=as_compiled(facts.region))).form()
+        own = as_recorded(facts, predict_eager(replace(facts, region=as_compiled(facts.region)))).form()
         return {"eager": unseen, "compile": own, "replay": unseen, "both": replayed.form("manual")}
     if form == "both":
-        return {"eager": unseen, "compile": unseen, "replay": unseen, "both": replayed.form()}
+        return {"eager": unseen, "compile": unseen, "replay": unseen, "both": as_recorded(facts, replayed).form()}
+    own = as_recorded(facts, replayed)
     both = predict_both(facts, compile_device(facts), capturable=True, pieces=1)
     guess = both.estimate.widened(C.UNSEEN_OPERATORS).form(both.variant)
-    return {"eager": unseen, "compile": unseen, "replay": replayed.form("manual"), "both": guess}
+    return {"eager": unseen, "compile": unseen, "replay": own.form("manual"), "both": guess}

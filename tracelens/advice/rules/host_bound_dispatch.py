@@ -14,7 +14,10 @@ IDLE: Final = 0.3
 """Share of the step in dispatch and launch gaps from which the host is the limit, profiler cost included: untraced
 gaps are about half as long. [H200]"""
 LAUNCH_LESS: Final = "Launch less: replay a CUDA Graph, fuse with torch.compile, or use fused and foreach operators."
+REPLAY: Final = "Launch less: keep torch.compile and replay its result as a CUDA Graph."
 OUTSIDE: Final = "The graph is launched too late: move host work out from between the replays, or capture more of it."
+ADVICE: Final = {"compile": REPLAY, "replay": OUTSIDE, "both": OUTSIDE}
+"""By the form that the step has already."""
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
@@ -32,7 +35,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"The device is idle for {percent(idle)} of the traced step while the host prepares launches",
         saving,
         tuple(longest["handle"]),
-        OUTSIDE if analysis.form in ("replay", "both") else LAUNCH_LESS,
+        ADVICE.get(analysis.form, LAUNCH_LESS),
     )
 
 

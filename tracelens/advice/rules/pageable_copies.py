@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
+from tracelens.model.units import counted
 
 PINNED_SPEED: Final = 2.0
 """Pageable copies run at about half the speed of pinned ones, through a staging buffer. [literature]"""
@@ -20,12 +21,12 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     pageable = kernels[kernels["name"].str.contains("Pageable", case=False, regex=False)] if len(kernels) else kernels
     if pageable.empty:
         return None
-    ns = float(pageable["total_ns"].sum())
+    count, ns = int(pageable["count"].sum()), float(pageable["total_ns"].sum())
     exposed = min(ns, float(analysis.attribution.parts["kernel"]["copy"]))
     return Finding(
         RULE.id,
         severity(exposed / max(analysis.attribution.window_ns, 1)),
-        f"{int(pageable['count'].sum()):,} copies use pageable host memory",
+        f"{counted(count, 'copy', 'copies')} {'uses' if count == 1 else 'use'} pageable host memory",
         per_step_ms(analysis, exposed * (1 - 1 / PINNED_SPEED)),
         tuple(pageable["example"].dropna().head()),
         "Allocate the host side with pin_memory=True (DataLoader has the option) and copy with non_blocking=True.",

@@ -27,7 +27,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(high / window),
-        f"{counted(len(syncs), 'wait')} for the device drain the queue",
+        f"{counted(len(syncs), 'wait')} for the device {'drains' if len(syncs) == 1 else 'drain'} the queue",
         per_step_ms(analysis, (low + high) / 2),
         tuple(costly["handle"]),
         "Keep values on the device (torch.where, masks), read metrics outside the step and less often.",

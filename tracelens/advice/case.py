@@ -1,0 +1,33 @@
+"""What a recommendation is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tracelens.advice.blockers import Observation
+from tracelens.advice.results import Blocker, Form
+from tracelens.advice.snippet import Target
+from tracelens.analysis.results import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a recommendation is made from."""
+
+    analysis: Analysis
+    forms: Mapping[str, Form]
+    observed: tuple[Observation, ...]
+    fixed: Mapping[str, Form]
+    """The forms once the blockers are repaired."""
+    reason: str
+    """What bounds the step now, as a sentence."""
+    target: Target = field(default_factory=Target)
+    """The step, for the code."""
+    now: str = "eager"
+    """The form that the trace runs in."""
+
+    @property
+    def stops(self) -> tuple[Blocker, ...]:
+        """Blockers that are proof."""
+        return tuple(seen.blocker for seen in self.observed if seen.vetoes)
