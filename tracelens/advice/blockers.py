@@ -18,6 +18,7 @@ from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
+from tracelens.model.units import percent
 
 COSTLY: Final = 0.2
 """Share of the step from which what is no veto, allocation or a data loader, is repaired before any other form is
@@ -189,7 +190,7 @@ def _allocations(analysis: Analysis) -> Observation | None:
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
     share = analysis.attribution.share("dispatch", "allocator") if counts.min() else 0.0
-    taking = f", which hold up the device for {share:.0%} of the step" if share >= COSTLY else ""
+    taking = f", which hold up the device for {percent(share)} of the step" if share >= COSTLY else ""
     message = often(counts, "call", " to allocate or free device memory") + taking
     found = _observe(counts, "allocation", message, advice)
     return replace(found, share=share)
@@ -200,5 +201,5 @@ def _loader(analysis: Analysis) -> Observation | None:
     if share < LOADER_SHARE:
         return None
     advice = "Load ahead: more workers, pinned memory, a prefetching copy stream; keep loading outside the region."
-    message = f"a data loader that holds up the device for {share:.0%} of the step"
+    message = f"a data loader that holds up the device for {percent(share)} of the step"
     return Observation(Blocker("host_work", message, None, 1.0, advice), True, share=share)

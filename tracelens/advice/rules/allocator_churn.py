@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
+from tracelens.model.units import percent
 
 SHARE: Final = 0.02
 """Share of the window in allocation gaps. [traces with a working cache: 0]"""
@@ -23,7 +24,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"Device memory is allocated or freed for {share:.0%} of the step",
+        f"Device memory is allocated or freed for {percent(share)} of the step",
         per_step_ms(analysis, analysis.attribution.parts["dispatch"]["allocator"]),
         tuple(gaps[gaps["part"] == "allocator"].nlargest(EVIDENCE, "ns")["handle"]),
         "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented.",

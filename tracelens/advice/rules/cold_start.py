@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
+from tracelens.model.units import percent
 
 SHARE: Final = 0.02
 """Share of the window in module loading. [no trace of warm steps reaches it]"""
@@ -23,7 +24,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"Kernels are loaded for the first time for {share:.0%} of the window",
+        f"Kernels are loaded for the first time for {percent(share)} of the window",
         per_step_ms(analysis, analysis.attribution.parts["launch"]["loading"]),
         tuple(gaps[gaps["part"] == "loading"].nlargest(EVIDENCE, "ns")["handle"]),
         "Record after a few warm-up steps: this is start-up, not the steady step.",

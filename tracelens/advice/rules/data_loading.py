@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
+from tracelens.model.units import percent
 
 SHARE: Final = 0.03
 """Share of the window in data-loader gaps. [judgement]"""
@@ -23,7 +24,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"The data loader holds up the device for {share:.0%} of the step",
+        f"The data loader holds up the device for {percent(share)} of the step",
         per_step_ms(analysis, analysis.attribution.parts["dispatch"]["input"]),
         tuple(gaps[gaps["part"] == "input"].nlargest(EVIDENCE, "ns")["handle"]),
         "More workers, prefetch_factor, persistent_workers and pinned memory; neither compile nor replay helps here.",

@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule
 from tracelens.analysis.results import Analysis
+from tracelens.model.units import percent
 
 KINDS: Final = ("gemm", "convolution", "attention")
 BUSY: Final = 0.9
@@ -30,7 +31,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         "info",
-        f"The device is busy, {share:.0%} of it with matrix products, convolutions and attention",
+        f"The device is busy, {percent(share)} of it with matrix products, convolutions and attention",
         None,
         tuple(library["example"].dropna().head(EVIDENCE)),
         "Lower precision (bf16, TF32, fp8), smaller or better shaped work, or mode='max-autotune'; not launches.",

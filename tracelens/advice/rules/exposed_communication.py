@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
+from tracelens.model.units import percent
 
 SHARE: Final = 0.05
 """Share of the window in exposed communication. [judgement]"""
@@ -23,7 +24,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"Communication that nothing hides takes {share:.0%} of the step",
+        f"Communication that nothing hides takes {percent(share)} of the step",
         per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]),
         tuple(kernels[kernels["kind"] == "communication"]["example"].dropna().head()),
         "Overlap it with computation (buckets, prefetch), send less, and compare ranks for a late one.",

@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
 from tracelens.analysis.results import Analysis
+from tracelens.model.units import percent
 
 KINDS: Final = ("pointwise", "reduction", "copy")
 SHARE: Final = 0.3
@@ -29,7 +30,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"{share:.0%} of the device time is in kernels that torch.compile can fuse",
+        f"{percent(share)} of the device time is in kernels that torch.compile can fuse",
         saving,
         tuple(fusable["example"].dropna().head(EVIDENCE)),
         "Compile the region: chains of pointwise operators and normalisations become one pass over memory.",
