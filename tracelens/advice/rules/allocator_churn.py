@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
+from tracelens.advice.rules.lost_time import lost_time
+from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.units import percent
 
 SHARE: Final = 0.02
 """Share of the window in allocation gaps. [traces with a working cache: 0]"""
@@ -17,16 +18,12 @@ SHARE: Final = 0.02
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when the device idles during cudaMalloc, cudaFree and their like."""
     del forms
-    share = analysis.attribution.share("dispatch", "allocator")
-    if share < SHARE:
-        return None
-    gaps = analysis.gaps
-    return Finding(
+    return lost_time(
+        analysis,
         RULE.id,
-        severity(share),
-        f"Device memory is allocated or freed for {percent(share)} of the step",
-        per_step_ms(analysis, analysis.attribution.parts["dispatch"]["allocator"]),
-        tuple(gaps[gaps["part"] == "allocator"].nlargest(EVIDENCE, "ns")["handle"]),
+        Part.DISPATCH_ALLOCATOR,
+        SHARE,
+        "Device memory is allocated or freed for {share} of the step",
         "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented.",
     )
 

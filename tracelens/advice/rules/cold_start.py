@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
+from tracelens.advice.rules.lost_time import lost_time
+from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.units import percent
 
 SHARE: Final = 0.02
 """Share of the window in module loading. [no trace of warm steps reaches it]"""
@@ -17,16 +18,12 @@ SHARE: Final = 0.02
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when launches that load a kernel's module hold up the device."""
     del forms
-    share = analysis.attribution.share("launch", "loading")
-    if share < SHARE:
-        return None
-    gaps = analysis.gaps
-    return Finding(
+    return lost_time(
+        analysis,
         RULE.id,
-        severity(share),
-        f"Kernels are loaded for the first time for {percent(share)} of the window",
-        per_step_ms(analysis, analysis.attribution.parts["launch"]["loading"]),
-        tuple(gaps[gaps["part"] == "loading"].nlargest(EVIDENCE, "ns")["handle"]),
+        Part.LAUNCH_LOADING,
+        SHARE,
+        "Kernels are loaded for the first time for {share} of the window",
         "Record after a few warm-up steps: this is start-up, not the steady step.",
     )
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
+from tracelens.advice.rules.lost_time import lost_time
+from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.units import percent
 
 SHARE: Final = 0.03
 """Share of the window in data-loader gaps. [judgement]"""
@@ -17,16 +18,12 @@ SHARE: Final = 0.03
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when the device idles while the launching thread is in the data loader."""
     del forms
-    share = analysis.attribution.share("dispatch", "input")
-    if share < SHARE:
-        return None
-    gaps = analysis.gaps
-    return Finding(
+    return lost_time(
+        analysis,
         RULE.id,
-        severity(share),
-        f"The data loader holds up the device for {percent(share)} of the step",
-        per_step_ms(analysis, analysis.attribution.parts["dispatch"]["input"]),
-        tuple(gaps[gaps["part"] == "input"].nlargest(EVIDENCE, "ns")["handle"]),
+        Part.DISPATCH_INPUT,
+        SHARE,
+        "The data loader holds up the device for {share} of the step",
         "More workers, prefetch_factor, persistent_workers and pinned memory; neither compile nor replay helps here.",
     )
 
