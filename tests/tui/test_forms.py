@@ -12,11 +12,12 @@ from tests.build import TraceBuilder
 from tests.tui.screens import eager_steps, screen, settled, shows
 from tracelens.analysis import analyze
 from tracelens.errors import UnreadableError
+from tracelens.loading.runs import Run, read_run
 from tracelens.tui import _traces_in
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
 from tracelens.tui.opening import Opening
-from tracelens.tui.runs import Run, changes, read_run, step_facts
+from tracelens.tui.runs import changes, step_facts
 
 
 def replayed() -> TraceBuilder:

@@ -27,8 +27,8 @@ def run(
     app is imported, so that both take their time together."""
     _spare_bytes(fps)
     _follow_the_window()
+    from tracelens.loading.runs import read_run
     from tracelens.tui.opening import Opening
-    from tracelens.tui.runs import read_run
 
     recorded = read_run(Path(path)) if Path(path).is_dir() else None
     first = recorded.first_trace() if recorded is not None else None

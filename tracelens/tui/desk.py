@@ -16,12 +16,12 @@ from textual.worker import Worker, WorkerState
 
 from tracelens.errors import TraceLensError
 from tracelens.exitcodes import ExitCode
+from tracelens.loading.runs import Run
 from tracelens.model import units
 from tracelens.tui.actions import ADVICE, EVERYWHERE, FORMS, OVERVIEW, TABLE, TIMELINE, Situation, find, hints
 from tracelens.tui.links import VIEWS, Place
 from tracelens.tui.opening import Opening
 from tracelens.tui.rows import Look, Piece, Row, cut_left, quiet, row
-from tracelens.tui.runs import Run
 from tracelens.tui.session import Atlas, Session, judge
 from tracelens.tui.shell import Shell
 from tracelens.tui.tables import TABLES

@@ -1,62 +1,15 @@
-"""A run directory: what was measured of each form, and what the traces of its forms say of one step."""
+"""What the traces of a run's forms say of one step, and what changed from form to form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, cast
 
 import numpy as np
-import orjson
 
-from tracelens.advice.results import FORMS
 from tracelens.analysis.results import Analysis
-from tracelens.errors import UnreadableError
 from tracelens.model.events import ABSENT, SUBMITS, Category
 from tracelens.tui.coverage import Coverage
-
-MANIFEST: Final = "run.json"
-Record = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The manifest of a run directory."""
-
-    folder: Path
-    manifest: Record
-
-    @property
-    def forms(self) -> dict[str, Record]:
-        """The forms that were tried, simplest first."""
-        recorded = self.manifest.get("forms")
-        forms: Record = cast("Record", recorded) if isinstance(recorded, dict) else {}
-        return {name: forms[name] for name in FORMS if isinstance(forms.get(name), dict)}
-
-    def trace(self, form: str) -> Path | None:
-        """The trace of a form, if it left one."""
-        named = self.forms.get(form, {}).get("trace")
-        path = self.folder / Path(named).name if isinstance(named, str) else self.folder / f"{form}.pt.trace.json.gz"
-        return path if path.is_file() else None
-
-    def first_trace(self) -> Path | None:
-        """The trace to open: the simplest form's."""
-        return next((path for form in self.forms if (path := self.trace(form)) is not None), None)
-
-
-def read_run(folder: Path) -> Run | None:
-    """The run in a directory, None where there is none; UnreadableError for a broken manifest."""
-    path = folder / MANIFEST
-    if not path.is_file():
-        return None
-    try:
-        manifest = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise UnreadableError(f"{path}: not a manifest of a run ({error}); record the run again") from None
-    if not isinstance(manifest, dict):
-        raise UnreadableError(f"{path}: not a manifest of a run; record the run again")
-    return Run(folder, cast("Record", manifest))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,12 +7,13 @@ from typing import Final, cast
 
 import numpy as np
 
+from tracelens.loading.runs import Record, Run
 from tracelens.model import units
 from tracelens.reporting.schema import Document
 from tracelens.tui.inks import EIGHTHS, Ink
 from tracelens.tui.paint import short_name
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, crop, cut, head, quiet, row, wrapped
-from tracelens.tui.runs import Change, Record, Run, StepFacts, changes
+from tracelens.tui.runs import Change, StepFacts, changes
 
 SHOWN_CHANGES: Final = 8
 FACTS: Final = (

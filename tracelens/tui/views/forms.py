@@ -10,9 +10,10 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from tracelens.errors import TraceLensError
+from tracelens.loading.runs import Run
 from tracelens.tui.actions import FORMS, bindings
 from tracelens.tui.pages.forms import forms
-from tracelens.tui.runs import Run, StepFacts, step_facts
+from tracelens.tui.runs import StepFacts, step_facts
 from tracelens.tui.session import Session
 from tracelens.tui.views.messages import OpenPath, Said
 from tracelens.tui.widgets.lines import Lines
