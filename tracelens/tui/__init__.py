@@ -33,7 +33,8 @@ def run(
     recorded = read_run(Path(path)) if Path(path).is_dir() else None
     first = recorded.first_trace() if recorded is not None else None
     files = [] if first is not None else _traces_in(path)
-    opening = None if len(files) > 1 else Opening(str(first or path), device=device, step=step, span=range)
+    picks = len(files) > 1
+    opening = None if picks else Opening(str(first or path), device=device, step=step, span=range, run=recorded)
     if opening is not None:
         opening.start()
     from tracelens.tui.app import TraceLens

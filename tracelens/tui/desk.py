@@ -269,7 +269,7 @@ class Desk(Shell):
     @work(thread=True, exclusive=True, group="judge", exit_on_error=False)
     def _judge(self, session: Session, span: tuple[int, int] | None) -> None:
         try:
-            judged = judge(session.path, session.trace, device=session.analysis.device, span=span)
+            judged = judge(session.path, session.trace, device=session.analysis.device, span=span, run=session.run)
         except TraceLensError as error:
             self.post_message(Said(str(error)))
         else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tracelens.errors import TraceLensError
+from tracelens.loading.runs import Run
 
 PATIENCE_S: Final = 0.005
 """How long the thread lets others run at each report of its progress."""
@@ -40,12 +41,14 @@ class Opening(threading.Thread):
         device: int | None = None,
         step: str | None = None,
         span: tuple[int, int] | Literal["all"] | None = None,
+        run: Run | None = None,
     ) -> None:
         super().__init__(name=f"opening {path}", daemon=True)
         self.path = path
         self.device = device
         self.step = step
         self.span: tuple[int, int] | Literal["all"] | None = span
+        self.run_directory = run
         self.progress = Progress()
         self.done = False
         self.error: str | None = None
@@ -70,11 +73,14 @@ class Opening(threading.Thread):
 
     def _open(self) -> object:
         from tracelens.loading import load_trace
+        from tracelens.loading.load import empty_trace
         from tracelens.tui.session import judge
 
-        trace = load_trace(self.path, progress=self._report)
+        run = self.run_directory
+        untraced = run is not None and not run.traces
+        trace = empty_trace(self.path) if untraced else load_trace(self.path, progress=self._report)
         self.progress = Progress(self.progress.total, self.progress.total, len(trace.events), reading=False)
-        return judge(self.path, trace, device=self.device, step=self.step, span=self.span)
+        return judge(self.path, trace, device=self.device, step=self.step, span=self.span, run=run)
 
     def _report(self, done: int, total: int, events: int) -> None:
         if self.cancelled:

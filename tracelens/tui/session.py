@@ -12,6 +12,7 @@ from tracelens.advice.results import Advice
 from tracelens.analysis import handles
 from tracelens.analysis.handles import NumberedGaps, all_gaps, handles_of, resolve
 from tracelens.analysis.results import Analysis, Gaps
+from tracelens.loading.runs import Run
 from tracelens.model.events import ABSENT, Category, Role, Trace
 from tracelens.reporting.report import Report
 from tracelens.reporting.schema import Document
@@ -37,6 +38,8 @@ class Session:
     """Without the rows of its tables."""
     range: tuple[int, int] | None = None
     """The window in ns after the trace's base, when it was chosen by hand."""
+    run: Run | None = None
+    """The run that the trace was opened for: its measured forms are the document's."""
 
     @property
     def trace(self) -> Trace:
@@ -46,7 +49,7 @@ class Session:
     @property
     def report(self) -> Report:
         """The whole report, for export."""
-        return Report(self.analysis, self.advice)
+        return Report(self.analysis, self.advice, self.run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +105,15 @@ def judge(
     device: int | None = None,
     step: str | None = None,
     span: tuple[int, int] | Literal["all"] | None = None,
+    run: Run | None = None,
 ) -> Session:
-    """Analyze a trace over one window and advise on it; errors are those of `analyze`."""
+    """Analyze a trace over one window and advise on it as `tracelens report` does; errors are those of `analyze`."""
     # Deferred, so that what only looks at a session need not load the analysis.
     from tracelens.advice import advise
     from tracelens.analysis import analyze
     from tracelens.reporting.document import build
 
     analysis = analyze(trace, device=device, step=step, span=span)
-    advice = advise(analysis)
-    return Session(path, analysis, advice, build(analysis, advice, limit=0), None if span == "all" else span)
+    advice = advise(analysis, run.forms if run else None)
+    document = build(analysis, advice, run, limit=0)
+    return Session(path, analysis, advice, document, None if span == "all" else span, run)
