@@ -1,0 +1,12 @@
+"""Steps to calibrate the predictions on and, apart from those, to judge them by.
+
+A workload belongs to one of two sets. Constants and rules may be fitted on the measurements of "calibration"; those of
+"validation" are only compared with what was predicted. The kinds of the two sets differ.
+"""
+
+from __future__ import annotations
+
+from tests.workloads import blocked, dense, models, pointwise, small, streams, training
+from tests.workloads.registry import WORKLOADS
+
+__all__ = ["WORKLOADS", "blocked", "dense", "models", "pointwise", "small", "streams", "training"]
