@@ -142,7 +142,8 @@ def test_a_chrome_trace_of_another_tool_loads(tmp_path: Path) -> None:
         [{"name": "a", "ph": "B", "ts": 1, "pid": "p"}, {"name": "a", "ph": "E", "ts": 5, "pid": "p"}]
     ).encode()
     trace = load_bytes(data, tmp_path)
-    assert trace.events.phase.tolist() == [ord("B"), ord("E")]
+    assert trace.events.phase.tolist() == [ord("X"), ord("E")]
+    assert trace.events.duration.tolist() == [4000, 0]
     assert trace.vendor == "none"
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -70,6 +70,28 @@ def assert_same(left: Trace, right: Trace) -> None:
     assert left.repairs == right.repairs
     for name in ("launch", "operator", "parent"):
         assert np.array_equal(getattr(left.links, name), getattr(right.links, name)), name
+
+
+def assert_nothing_lost(trace: Trace, data: bytes) -> None:
+    """Where a file is JSON, every element of its arrays of events is a row or was counted as unreadable."""
+    wanted = _elements(data)
+    assert wanted is None or len(trace.events) + kinds(trace).get("unreadable event skipped", 0) == wanted
+
+
+def _elements(data: bytes) -> int | None:
+    """Elements of the arrays of events in a JSON file, None if it is none."""
+    try:
+        document = json.loads(data.decode(), object_pairs_hook=tuple, parse_constant=_no_json)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(document, list):
+        return len(document)
+    return sum(len(value) for key, value in document if key == "traceEvents" and isinstance(value, list))
+
+
+def _no_json(constant: str) -> NoReturn:
+    """Python reads NaN and Infinity, which are no JSON."""
+    raise ValueError(constant)
 
 
 def kinds(trace: Trace) -> dict[str, int]:

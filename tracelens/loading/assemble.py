@@ -12,6 +12,7 @@ from tracelens.loading.batch import NO_TIME, OUT_OF_RANGE, Batch
 from tracelens.loading.fields import SPARSE_KINDS, Kind
 from tracelens.loading.growing import GrowingArray
 from tracelens.loading.numbers import LONGEST_DURATION
+from tracelens.loading.pairs import COMPLETE, complete_pairs
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.vocabulary import PHASES, role
 from tracelens.model.events import (
@@ -28,7 +29,6 @@ from tracelens.model.events import (
     SparseColumn,
 )
 
-COMPLETE: Final = ord("X")
 _SECOND: Final = 1_000_000_000
 _MOST_DEVICES: Final = 1024
 """A device event's pid beyond this is a process, not a device."""
@@ -88,6 +88,7 @@ def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: Rep
     """All events, and the start of the earliest work in ns on the file's own clock. Empties `columns`."""
     taken = {name: columns.take(name) for name in _DTYPES}
     phase, name, offset = taken["phase"], taken["name"], taken["offset"]
+    _complete_pairs(taken, repairs)
     category = _categories(phase, taken["category"], name, names)
     base = base_of(taken["start"], phase == COMPLETE)
     taken["start"] = _starts(taken["start"], base, phase == COMPLETE, offset, repairs)
@@ -95,6 +96,13 @@ def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: Rep
     placed = _placed(taken["device"], taken["stream"], np.isin(category, DEVICE_WORK), taken["lane"], lanes)
     taken["device"], taken["stream"], taken["category"] = *placed, category
     return Events(role=_roles(category, name, names), **taken), base
+
+
+def _complete_pairs(taken: dict[str, npt.NDArray[Any]], repairs: RepairLog) -> None:
+    """Make begin and end events complete ones; what is left over keeps its row and is counted."""
+    begun, ended = complete_pairs(taken["phase"], taken["lane"], taken["start"], taken["duration"])
+    _count("events begun and not ended", begun, taken["offset"], repairs)
+    _count("ends of events that did not begin", ended, taken["offset"], repairs)
 
 
 def _categories(phase: Bytes, category: Bytes, name: Int32s, names: Sequence[str]) -> Bytes:
@@ -138,7 +146,7 @@ def _durations(duration: Int64s, offset: Int64s, repairs: RepairLog) -> Int64s:
     return np.where(endless, 0, np.maximum(duration, 0))
 
 
-def _count(kind: str, rows: npt.NDArray[np.intp], offset: Int64s, repairs: RepairLog) -> None:
+def _count(kind: str, rows: npt.NDArray[np.integer], offset: Int64s, repairs: RepairLog) -> None:
     if len(rows):
         repairs.add(kind, f"event at byte {offset[rows[0]]}", int(offset[rows[0]]), len(rows))
 

@@ -10,7 +10,7 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.foreign import kind_of_bytes, kind_of_first_key, kind_of_keys
 from tracelens.loading.jsontext import BROKEN, parsed
 from tracelens.loading.mend import mend
-from tracelens.loading.repairs import RepairLog
+from tracelens.loading.repairs import RepairLog, one_line
 from tracelens.loading.stream import TextWindow
 
 EVENTS: Final = "traceEvents"
@@ -60,7 +60,7 @@ class Document:
         else:
             self._note_cut("the file ends within its outermost object")
         if not self._found_events:
-            shown = ", ".join(list(self.metadata)[:5]) or "none"
+            shown = one_line(", ".join(list(self.metadata)[:5])) or "none"
             raise self._refusal(kind_of_keys(self.metadata) or f"JSON without {EVENTS} (its keys: {shown})")
 
     def _read_member(self) -> None:

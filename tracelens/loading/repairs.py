@@ -22,7 +22,7 @@ class RepairLog:
         if known:
             self._entries[kind] = Repair(kind, known.count + count, known.example, known.offset)
         else:
-            self._entries[kind] = Repair(kind, count, _printable(example), offset)
+            self._entries[kind] = Repair(kind, count, one_line(example), offset)
 
     def made(self, kind: str) -> bool:
         """Whether this kind has been met."""
@@ -33,8 +33,8 @@ class RepairLog:
         return tuple(self._entries.values())
 
 
-def _printable(example: bytes | str) -> str:
-    """One short line without control characters."""
+def one_line(example: bytes | str) -> str:
+    """Text of the file as one short line without control characters."""
     text = example.decode("utf-8", "backslashreplace") if isinstance(example, bytes) else example
     line = " ".join(text[: 4 * EXAMPLE_LENGTH].split())
     shown = "".join(char if char.isprintable() else "?" for char in line)
