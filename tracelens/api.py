@@ -7,26 +7,28 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tracelens.advice import advise
 from tracelens.analysis import analyze as analyze_trace
 from tracelens.analysis.handles import DEVICE_EVENT, LAUNCH, OPERATOR, handles_of, rows_behind
 from tracelens.analysis.kinds import kinds
 from tracelens.analysis.results import Analysis
-from tracelens.analysis.tables.columns import operator_names, table
+from tracelens.analysis.table import Table
+from tracelens.analysis.tables.columns import name_column
 from tracelens.analysis.where import places
 from tracelens.loading import load_trace
 from tracelens.loading.load import empty_trace
 from tracelens.loading.runs import read_run
 from tracelens.model import events
 from tracelens.model.events import ABSENT
-from tracelens.model.names import names_of
 from tracelens.reporting.report import Report
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Progress: TypeAlias = Callable[[int, int, int], None]
 """Called with bytes done, bytes in all (0 when unknown) and events so far."""
@@ -80,17 +82,18 @@ class Trace(events.Trace):
         return self._table(LAUNCH, rows, where=places(self, rows), kernels=count)
 
     def _table(self, prefix: str, rows: events.Int64s, **more: npt.NDArray[np.generic]) -> pd.DataFrame:
-        return table(
+        found = Table(
             {
                 "handle": handles_of(self, prefix, rows),
-                "name": names_of(self, rows),
+                "name": name_column(self, rows),
                 "start_ns": self.events.start[rows],
                 "ns": self.events.duration[rows],
-                "operator": operator_names(self, rows),
+                "operator": name_column(self, self.links.operator[rows]),
                 "row": rows,
                 **more,
             }
         )
+        return found.frame()
 
 
 def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Trace:

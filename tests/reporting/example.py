@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from tracelens.advice.results import Advice, AfterFix, Blocker, Finding, Form, Range, Recommendation
 from tracelens.analysis.parts import CLASSES, Part
 from tracelens.analysis.results import Analysis, Attribution, Check, Steps, Timeline, Trust
+from tracelens.analysis.table import Table
 from tracelens.model.events import ABSENT, Category, Device, Events, Lanes, Links, Repair, Source, Trace
 from tracelens.model.windows import Window
 
@@ -91,12 +93,31 @@ def analysis() -> Analysis:
         timeline=Timeline(0, nothing, nothing, codes, rows),
         attribution=attribution(),
         trust=trust(),
-        kernels=kernels(),
-        operators=operators(),
-        gaps=gaps(),
-        syncs=syncs(),
-        launches=launches(),
+        tables={
+            "kernels": kernels(),
+            "operators": operators(),
+            "gaps": gaps(),
+            "syncs": syncs(),
+            "launches": launches(),
+        },
     )
+
+
+def with_column(analysis: Analysis, table_name: str, **values: list[Any]) -> Analysis:
+    """The analysis with other values in columns of one table."""
+    table = analysis.tables[table_name]
+    columns = {**table.columns, **{column: _column(of) for column, of in values.items()}}
+    return replace(analysis, tables={**analysis.tables, table_name: replace(table, columns=columns)})
+
+
+def _table(columns: dict[str, list[Any]]) -> Table:
+    optional = frozenset({"latency_ns"} & columns.keys())
+    return Table({name: _column(values) for name, values in columns.items()}, optional)
+
+
+def _column(values: list[Any]) -> npt.NDArray[Any]:
+    is_text = any(value is None or isinstance(value, str) for value in values)
+    return np.array(values, dtype=object if is_text else None)
 
 
 def attribution() -> Attribution:
@@ -118,8 +139,8 @@ def trust() -> Trust:
     )
 
 
-def kernels() -> pd.DataFrame:
-    return pd.DataFrame(
+def kernels() -> Table:
+    return _table(
         {
             "name": ["sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_execute_kernel__5x"]
             + [f"void pointwise_{i}" for i in range(6)],
@@ -130,13 +151,13 @@ def kernels() -> pd.DataFrame:
             "median_ns": [6_250, 4_166, 2_777, 2_777, 1_666, 1_111, 6_666],
             "share": [0.5556, 0.1852, 0.1235, 0.0617, 0.037, 0.0247, 0.0123],
             "example": [f"k-{i}" for i in range(7)],
-            "row": range(7),
+            "row": list(range(7)),
         }
     )
 
 
-def operators() -> pd.DataFrame:
-    return pd.DataFrame(
+def operators() -> Table:
+    return _table(
         {
             "name": ["aten::addmm", "aten::item"],
             "count": [144, 96],
@@ -150,8 +171,8 @@ def operators() -> pd.DataFrame:
     )
 
 
-def gaps() -> pd.DataFrame:
-    return pd.DataFrame(
+def gaps() -> Table:
+    return _table(
         {
             "handle": ["g-0", "g-1"],
             "start_ns": [1_500_000, 4_100_000],
@@ -167,8 +188,8 @@ def gaps() -> pd.DataFrame:
     )
 
 
-def syncs() -> pd.DataFrame:
-    return pd.DataFrame(
+def syncs() -> Table:
+    return _table(
         {
             "handle": ["s-0"],
             "call": ["cudaStreamSynchronize"],
@@ -183,8 +204,8 @@ def syncs() -> pd.DataFrame:
     )
 
 
-def launches() -> pd.DataFrame:
-    return pd.DataFrame(
+def launches() -> Table:
+    return _table(
         {
             "handle": ["l-0", "l-1"],
             "call": ["cudaLaunchKernel", "cudaLaunchKernel"],
@@ -235,5 +256,5 @@ def empty_analysis() -> Analysis:
     full = analysis()
     steps = replace(full.steps, window=Window("whole", "", np.empty((0, 2), dtype=np.int64)), notes=())
     parts = {name: dict.fromkeys(entry, 0) for name, entry in full.attribution.parts.items()}
-    frames = {name: getattr(full, name).iloc[:0] for name in ("kernels", "operators", "gaps", "syncs", "launches")}
-    return replace(full, steps=steps, attribution=Attribution(0, parts), **frames)
+    tables = {name: table.take(np.arange(0)) for name, table in full.tables.items()}
+    return replace(full, steps=steps, attribution=Attribution(0, parts), tables=tables)

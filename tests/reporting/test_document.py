@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 from typing import Any, get_type_hints
 
-import pandas as pd
 import pytest
 
 from tests.reporting import example
 from tracelens.exitcodes import ExitCode
+from tracelens.model.events import ABSENT
 from tracelens.reporting import schema
 from tracelens.reporting.report import Report
 
@@ -71,10 +71,9 @@ def test_what_is_not_a_number_is_null(document: dict[str, Any]) -> None:
 
 
 def test_missing_cells_are_null() -> None:
-    analysis = example.analysis()
-    latency = pd.array([3_000, None], dtype="Int64")
-    launches = analysis.launches.assign(latency_ns=latency, where=[float("nan"), "a.py:1"])
-    rows = Report(replace(analysis, launches=launches), example.advice()).document["tables"]["launches"]
+    columns = {"latency_ns": [3_000, ABSENT], "where": [None, "a.py:1"]}
+    analysis = example.with_column(example.analysis(), "launches", **columns)
+    rows = Report(analysis, example.advice()).document["tables"]["launches"]
     assert sorted(row["handle"] for row in rows if row["latency_ns"] is None) == ["l-1"]
     assert {row["where"] for row in rows} == {None, "a.py:1"}
     assert {type(row["latency_ns"]) for row in rows} == {int, type(None)}

@@ -58,9 +58,8 @@ def test_what_is_not_shown_is_announced(report: Report) -> None:
 
 
 def test_names_of_the_trace_cannot_drive_the_terminal() -> None:
-    analysis = example.analysis()
-    kernels = analysis.kernels.assign(name="evil\x1b]0;title\x07\u202e")
-    text = Report(replace(analysis, kernels=kernels), example.advice()).to_text(width=120)
+    analysis = example.with_column(example.analysis(), "kernels", name=["evil\x1b]0;title\x07\u202e"] * 7)
+    text = Report(analysis, example.advice()).to_text(width=120)
     assert "evil\\x1b]0;title\\x07\\u202e" in text
     assert text.replace("\n", "").isprintable()
 

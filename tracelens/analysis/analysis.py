@@ -45,11 +45,13 @@ def analyze(
         timeline=timeline,
         attribution=attribution,
         trust=judge_trust(trace, steps, timeline, attribution),
-        kernels=kernel_table(trace, steps, chosen),
-        operators=operator_table(trace, steps, chosen),
-        gaps=gap_table(trace, gaps, numbered.handles(chosen), steps.window),
-        syncs=sync_table(trace, steps, timeline),
-        launches=launch_table(trace, steps, chosen),
+        tables={
+            "kernels": kernel_table(trace, steps, chosen),
+            "operators": operator_table(trace, steps, chosen),
+            "gaps": gap_table(trace, gaps, numbered.numbers(chosen), steps.window),
+            "syncs": sync_table(trace, steps, timeline),
+            "launches": launch_table(trace, steps, chosen),
+        },
     )
 
 

@@ -46,10 +46,14 @@ class NumberedGaps:
     index: Int64s
     """Of each gap among those of its device."""
 
+    def numbers(self, device: int) -> Int64s:
+        """Number of the handle of each gap of one device."""
+        own = np.flatnonzero(self.device == device)
+        return own[np.argsort(self.index[own], kind="stable")] + 1
+
     def handles(self, device: int) -> npt.NDArray[np.object_]:
         """Handle of each gap of one device."""
-        own = np.flatnonzero(self.device == device)
-        return _written(GAP, own[np.argsort(self.index[own], kind="stable")] + 1)
+        return written(GAP, self.numbers(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def handles_of(trace: Trace, prefix: str, rows: npt.NDArray[np.integer]) -> npt.
     bearers = rows_behind(trace, prefix)
     number[bearers] = np.arange(1, len(bearers) + 1)
     own = number[rows]
-    found = _written(prefix, own)
+    found = written(prefix, own)
     found[own == 0] = None
     return found
 
@@ -146,5 +150,6 @@ def _bearers(trace: Trace, prefix: str) -> Bools:
     return complete & (events.category == Category.OPERATOR)
 
 
-def _written(prefix: str, numbers: Int64s) -> npt.NDArray[np.object_]:
+def written(prefix: str, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
+    """Handles of these numbers."""
     return np.char.add(f"{prefix}-", numbers.astype(np.str_)).astype(object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.model.events import ABSENT, Bools, Category, Trace
-from tracelens.model.names import named, tell_names
+from tracelens.model.events import ABSENT, Bools, Bytes, Category, Trace
+from tracelens.model.names import distinct_codes, named, tell_names
 
 
 class Kind(StrEnum):
@@ -119,6 +119,9 @@ RULES: Final = (
 )
 """Kinds and the terms that tell them, in lower-case names; the first match wins."""
 
+KIND_NAMES: Final = np.array([kind.value for kind in Kind], dtype=object)
+ORIGIN_NAMES: Final = np.array([origin.value for origin in Origin], dtype=object)
+_NUMBER: Final[Mapping[StrEnum, int]] = {one: number for names in (Kind, Origin) for number, one in enumerate(names)}
 _PATTERNS: Final = tuple((kind, re.compile("|".join(terms.split()))) for kind, terms in RULES)
 _TRITON: Final = re.compile(r"triton_(?P<shape>[a-z]+)_(?:fused_)?(?P<operators>\w*)")
 _CONVOLUTION_OPERATOR: Final = re.compile(r"conv(?!ert)", re.IGNORECASE)
@@ -194,31 +197,39 @@ def kinds(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_
     """Kind of each device event in `rows`, as text, by its name.
 
     A GEMM that a convolution launched is a convolution; where the name says nothing, the operator's does."""
-    found = _by_name(trace, rows, kernel_kind)
+    return KIND_NAMES[kind_numbers(trace, rows)]
+
+
+def kind_numbers(trace: Trace, rows: npt.NDArray[np.integer]) -> Bytes:
+    """`kinds` as indices into KIND_NAMES."""
+    found = _by_name(trace, rows, lambda name, category: _NUMBER[kernel_kind(name, category)])
     operator = trace.links.operator[rows]
-    gemm = np.flatnonzero((found == Kind.GEMM) & (operator != ABSENT))
-    found[gemm[named(trace, operator[gemm], _CONVOLUTION_OPERATOR)]] = Kind.CONVOLUTION.value
-    other = np.flatnonzero((found == Kind.OTHER) & (operator != ABSENT))
-    found[other] = tell_names(trace, operator[other], lambda name: operator_kind(name).value)
+    gemm = np.flatnonzero((found == _NUMBER[Kind.GEMM]) & (operator != ABSENT))
+    found[gemm[named(trace, operator[gemm], _CONVOLUTION_OPERATOR)]] = _NUMBER[Kind.CONVOLUTION]
+    other = np.flatnonzero((found == _NUMBER[Kind.OTHER]) & (operator != ABSENT))
+    found[other] = tell_names(trace, operator[other], lambda name: _NUMBER[operator_kind(name)])
     return found
 
 
 def origins(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
     """Origin of each device event in `rows`, as text."""
-    return _by_name(trace, rows, kernel_origin)
+    return ORIGIN_NAMES[origin_numbers(trace, rows)]
+
+
+def origin_numbers(trace: Trace, rows: npt.NDArray[np.integer]) -> Bytes:
+    """`origins` as indices into ORIGIN_NAMES."""
+    return _by_name(trace, rows, lambda name, category: _NUMBER[kernel_origin(name, category)])
 
 
 def is_communication(trace: Trace, rows: npt.NDArray[np.integer]) -> Bools:
     """Mask over `rows`: kernels that exchange data between devices."""
-    return _by_name(trace, rows, kernel_kind) == Kind.COMMUNICATION
+    return _by_name(trace, rows, lambda name, category: kernel_kind(name, category) == Kind.COMMUNICATION) > 0
 
 
-def _by_name(
-    trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str, Category], StrEnum]
-) -> npt.NDArray[np.object_]:
+def _by_name(trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str, Category], int]) -> Bytes:
     """`tell` of each row's name and category, asked once for each distinct pair."""
     width = len(Category)
     keys = trace.events.name[rows].astype(np.int64) * width + trace.events.category[rows]
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    told = [tell(trace.names[key // width], Category(key % width)).value for key in map(int, distinct)]
-    return np.array(told, dtype=object)[inverse]
+    distinct, inverse = distinct_codes(keys, width * len(trace.names))
+    told = [tell(trace.names[key // width], Category(key % width)) for key in map(int, distinct)]
+    return np.array(told, dtype=np.uint8)[inverse]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
+from tracelens.analysis.table import Table
 from tracelens.model.events import Bytes, Int32s, Int64s, Trace
 from tracelens.model.units import NS_PER_MS
 from tracelens.model.windows import Window
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,12 +98,12 @@ class Trust:
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Analysis:
     """All that is known of one device over one window.
 
-    Tables are DataFrames with the columns of the report document (times in ns) and a column `row`,
-    the trace row behind each (of the example, for aggregates)."""
+    Its tables, DataFrames made on first use, have the columns of the report document (times in ns) and a column
+    `row`, the trace row behind each (of the example, for aggregates)."""
 
     trace: Trace
     device: int
@@ -109,18 +113,8 @@ class Analysis:
     timeline: Timeline
     attribution: Attribution
     trust: Trust
-    kernels: pd.DataFrame
-    """name, kind, origin, count, total_ns, median_ns, share, example, row: device work launched in the window."""
-    operators: pd.DataFrame
-    """name, count, host_ns (self), device_ns, launches, where, example, row: operators begun in the counted steps."""
-    gaps: pd.DataFrame
-    """handle, start_ns, ns, class, part, before, after, operator, where, row (of the event that ends it):
-    gaps that share time with the window, whole."""
-    syncs: pd.DataFrame
-    """handle, call, ns, busy_overlap_ns, saving_low_ns, saving_high_ns, operator, where, row: waits made in
-    the counted steps; the lower savings add up to the attribution's sync class."""
-    launches: pd.DataFrame
-    """handle, call, ns, latency_ns, kernels, operator, where, row: calls made in the counted steps."""
+    tables: Mapping[str, Table]
+    """The same tables as numpy columns, by name."""
 
     def __repr__(self) -> str:
         counted = f"{self.window.length / NS_PER_MS:.3g} ms in {len(self.window.tiles)} x {self.window.kind}"
@@ -130,3 +124,31 @@ class Analysis:
     def window(self) -> Window:
         """The tiles that were counted."""
         return self.steps.window
+
+    @cached_property
+    def kernels(self) -> pd.DataFrame:
+        """name, kind, origin, count, total_ns, median_ns, share, example, row: device work launched in the window."""
+        return self.tables["kernels"].frame()
+
+    @cached_property
+    def operators(self) -> pd.DataFrame:
+        """name, count, host_ns (self), device_ns, launches, where, example, row: operators begun in the counted
+        steps."""
+        return self.tables["operators"].frame()
+
+    @cached_property
+    def gaps(self) -> pd.DataFrame:
+        """handle, start_ns, ns, class, part, before, after, operator, where, row (of the event that ends it): gaps
+        that share time with the window, whole."""
+        return self.tables["gaps"].frame()
+
+    @cached_property
+    def syncs(self) -> pd.DataFrame:
+        """handle, call, ns, busy_overlap_ns, saving_low_ns, saving_high_ns, operator, where, row: waits made in the
+        counted steps; the lower savings add up to the attribution's sync class."""
+        return self.tables["syncs"].frame()
+
+    @cached_property
+    def launches(self) -> pd.DataFrame:
+        """handle, call, ns, latency_ns, kernels, operator, where, row: calls made in the counted steps."""
+        return self.tables["launches"].frame()

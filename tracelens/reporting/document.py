@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import numpy as np
-import pandas as pd
 
 from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
+from tracelens.analysis.table import Table
 from tracelens.loading.runs import Run
 from tracelens.model.events import Trace
 from tracelens.model.units import NS_PER_MS
@@ -34,8 +35,6 @@ def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: 
 
     Each table holds its costliest rows first, at most `limit` of them (None: all); `table_rows` has the full counts.
     """
-    frames = {name: _frame(analysis, name) for name in schema.COLUMNS}
-    base_ns = analysis.trace.base_ns
     return {
         "schema_version": schema.SCHEMA_VERSION,
         "tool": {"name": "tracelens", "version": __version__},
@@ -57,8 +56,8 @@ def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: 
             }
             for finding in advice.findings
         ],
-        "tables": {name: _rows(frame.iloc[:limit], name, base_ns) for name, frame in frames.items()},
-        "table_rows": {name: len(frame) for name, frame in frames.items()},
+        "tables": {name: _rows(_costliest(analysis, name, limit), name) for name in schema.COLUMNS},
+        "table_rows": {name: len(analysis.tables[name]) for name in schema.COLUMNS},
     }
 
 
@@ -74,6 +73,7 @@ def _run(run: Run) -> schema.RunEntry:
         "environment": cast("dict[str, Any]", environment) if isinstance(environment, dict) else {},
         "measured": list(run.forms),
         "traces": {form: path.name for form, path in run.traces.items()},
+        "notes": [note for form in run.forms.values() for note in _texts(form.get("notes"))],
     }
 
 
@@ -190,22 +190,24 @@ def _recommendation(advised: Recommendation) -> schema.RecommendationEntry:
     }
 
 
-def _frame(analysis: Analysis, table: str) -> pd.DataFrame:
-    """A table of the analysis, costliest rows first."""
-    frame = cast("pd.DataFrame", getattr(analysis, table))
-    cost = frame[list(_COST[table])].sum(axis=1).to_numpy()
-    return frame.iloc[np.argsort(-cost, kind="stable")]
+def _costliest(analysis: Analysis, name: str, limit: int | None) -> Table:
+    """The rows of a table with the document's columns, costliest first, at most `limit` of them."""
+    table = analysis.tables[name]
+    cost = sum(table[column] for column in _COST[name])
+    found = table.take(np.argsort(-cost, kind="stable")[:limit])
+    columns = dict(found.columns)
+    if name == "gaps":
+        columns["start_ns"] = found["start_ns"] + analysis.trace.base_ns
+    if name == "syncs":
+        columns["saving_ns"] = np.column_stack((found["saving_low_ns"], found["saving_high_ns"]))
+    return replace(found, columns=columns)
 
 
-def _rows(frame: pd.DataFrame, table: str, base_ns: int) -> list[schema.Row]:
+def _rows(table: Table, name: str) -> list[schema.Row]:
     """Rows as plain values with the document's columns."""
-    if table == "gaps":
-        frame = frame.assign(start_ns=frame["start_ns"] + base_ns)
-    if table == "syncs":
-        pairs = frame[["saving_low_ns", "saving_high_ns"]].to_numpy().tolist()
-        frame = frame.assign(saving_ns=pd.Series(pairs, index=frame.index, dtype=object))
-    frame = frame[list(schema.COLUMNS[table])]
-    return cast("list[schema.Row]", frame.astype(object).where(frame.notna(), None).to_dict("records"))
+    names = schema.COLUMNS[name]
+    values = zip(*(table.plain(column) for column in names), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in values]
 
 
 def _finite(value: float | None) -> float | None:
@@ -214,6 +216,13 @@ def _finite(value: float | None) -> float | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _texts(values: object) -> list[str]:
+    """The texts of a list of a manifest, which may hold anything."""
+    return (
+        [text for value in cast("list[object]", values) if (text := _text(value))] if isinstance(values, list) else []
+    )
 
 
 def _integer(value: object) -> int | None:

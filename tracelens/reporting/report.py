@@ -56,7 +56,7 @@ class Report:
     @property
     def exit_code(self) -> ExitCode:
         """OK, or NOTHING_TO_JUDGE when the window holds no device work and no measurement gives a verdict."""
-        idle = not len(self.analysis.kernels) and not self.analysis.attribution.share("kernel")
+        idle = not len(self.analysis.tables["kernels"]) and not self.analysis.attribution.share("kernel")
         idle = idle and self.advice.recommendation.verdict == "abstain"
         return ExitCode.NOTHING_TO_JUDGE if idle else ExitCode.OK
 

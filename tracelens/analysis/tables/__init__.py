@@ -1,4 +1,4 @@
-"""What a window holds, as DataFrames with the columns of the report document; times in ns."""
+"""What a window holds, as tables with the columns of the report document; times in ns."""
 
 from tracelens.analysis.tables.gaps import gap_table
 from tracelens.analysis.tables.kernels import kernel_table

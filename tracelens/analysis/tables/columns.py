@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
+from tracelens.analysis.handles import handles_of
+from tracelens.analysis.table import Told
+from tracelens.analysis.where import places
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
 from tracelens.model.names import names_of
 from tracelens.model.windows import Window
 
 
-def table(columns: Mapping[str, npt.NDArray[Any]]) -> pd.DataFrame:
-    """A DataFrame of the columns; text stays Python text, with None where there is none."""
-    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
+def handle_column(trace: Trace, prefix: str, rows: npt.NDArray[np.integer]) -> Told:
+    """Handles of the events in `rows` under a prefix."""
+    return Told(rows, partial(handles_of, trace, prefix))
 
 
-def optional_names(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
+def name_column(trace: Trace, rows: npt.NDArray[np.integer]) -> Told:
     """Names of the events in `rows`, None where a row is ABSENT."""
+    return Told(rows, partial(_optional_names, trace))
+
+
+def place_column(trace: Trace, rows: npt.NDArray[np.integer]) -> Told:
+    """The user's file and line behind the events in `rows`, None where the trace does not say."""
+    return Told(rows, partial(places, trace))
+
+
+def _optional_names(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
     found = np.full(len(rows), None, dtype=object)
     known = np.flatnonzero(rows != ABSENT)
     found[known] = names_of(trace, rows[known])
     return found
-
-
-def operator_names(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
-    """Name of the operator that issued each host call or piece of device work, None where none did."""
-    return optional_names(trace, trace.links.operator[rows])
 
 
 def in_tiles(window: Window, start: Int64s, end: Int64s) -> Bools:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from tracelens.analysis.handles import DEVICE_EVENT, handles_of
-from tracelens.analysis.kinds import kinds, origins
+from tracelens.analysis.handles import DEVICE_EVENT
+from tracelens.analysis.kinds import KIND_NAMES, ORIGIN_NAMES, kind_numbers, origin_numbers
 from tracelens.analysis.results import Steps
-from tracelens.analysis.tables.columns import table
+from tracelens.analysis.table import Table
+from tracelens.analysis.tables.columns import handle_column
+from tracelens.analysis.tables.groups import Groups
 from tracelens.model.events import ABSENT, Int64s, Trace
 from tracelens.model.names import names_of
 
@@ -19,31 +20,27 @@ def owned_work(trace: Trace, steps: Steps, device: int) -> Int64s:
     return np.flatnonzero(owned & (steps.owner != ABSENT))
 
 
-def kernel_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
+def kernel_table(trace: Trace, steps: Steps, device: int) -> Table:
     """Kernels, copies and memsets launched by the counted steps, by name, kind and origin; largest total first.
 
     Columns: name, kind, origin, count, total_ns, median_ns, share (0..1 of the device time launched in the
     window, streams added up), example (handle of the longest), row (of the example)."""
     rows = owned_work(trace, steps, device)
-    work = pd.DataFrame(
-        {"name": trace.events.name[rows], "kind": kinds(trace, rows), "origin": origins(trace, rows)}
-        | {"ns": trace.events.duration[rows], "row": rows}
-    )
-    groups = work.groupby(["name", "kind", "origin"], sort=False)
-    found = groups["ns"].agg(["size", "sum", "median", "idxmax"]).reset_index()
-    found = found.sort_values("sum", ascending=False, kind="stable")
-    total = found["sum"].to_numpy(dtype=np.int64)
-    example = rows[found["idxmax"].to_numpy(dtype=np.int64)]
-    return table(
+    ns, kind, origin = trace.events.duration[rows], kind_numbers(trace, rows), origin_numbers(trace, rows)
+    groups = Groups.by(trace.events.name[rows], kind, origin)
+    total, longest = groups.sums(ns), groups.largest(ns)
+    example = rows[longest]
+    found = Table(
         {
             "name": names_of(trace, example),
-            "kind": found["kind"].to_numpy(dtype=object),
-            "origin": found["origin"].to_numpy(dtype=object),
-            "count": found["size"].to_numpy(dtype=np.int64),
+            "kind": KIND_NAMES[kind[longest]],
+            "origin": ORIGIN_NAMES[origin[longest]],
+            "count": groups.count,
             "total_ns": total,
-            "median_ns": np.rint(found["median"].to_numpy(dtype=np.float64)).astype(np.int64),
+            "median_ns": np.rint(groups.medians(ns)).astype(np.int64),
             "share": total / max(int(total.sum()), 1),
-            "example": handles_of(trace, DEVICE_EVENT, example),
+            "example": handle_column(trace, DEVICE_EVENT, example),
             "row": example,
         }
     )
+    return found.largest("total_ns", len(found))

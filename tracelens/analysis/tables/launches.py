@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from tracelens.analysis.handles import LAUNCH, handles_of
+from tracelens.analysis.handles import LAUNCH
 from tracelens.analysis.results import Steps
-from tracelens.analysis.tables.columns import operator_names, table
-from tracelens.analysis.where import places
+from tracelens.analysis.table import Table
+from tracelens.analysis.tables.columns import handle_column, name_column, place_column
 from tracelens.model.events import ABSENT, SUBMITS, Category, Int64s, Trace
-from tracelens.model.names import names_of
 
 
 def owned_launches(trace: Trace, steps: Steps, device: int) -> Int64s:
@@ -37,7 +35,7 @@ def launched(trace: Trace) -> tuple[Int64s, Int64s]:
     return count, np.where(count > 0, first, ABSENT)
 
 
-def launch_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
+def launch_table(trace: Trace, steps: Steps, device: int) -> Table:
     """Launch calls of the counted steps to a device, in start order; one graph launch is one row.
 
     Columns: handle, call, ns (of the call), latency_ns (from the call's end to its first device event's start,
@@ -45,18 +43,17 @@ def launch_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
     where, row."""
     events, rows = trace.events, owned_launches(trace, steps, device)
     count, first = launched(trace)
-    latency = np.maximum(first[rows] - events.end[rows], 0)
-    found = table(
+    latency = np.maximum(first[rows] - events.start[rows] - events.duration[rows], 0)
+    return Table(
         {
-            "handle": handles_of(trace, LAUNCH, rows),
-            "call": names_of(trace, rows),
+            "handle": handle_column(trace, LAUNCH, rows),
+            "call": name_column(trace, rows),
             "ns": events.duration[rows],
-            "latency_ns": latency,
+            "latency_ns": np.where(count[rows] > 0, latency, ABSENT),
             "kernels": count[rows],
-            "operator": operator_names(trace, rows),
-            "where": places(trace, rows),
+            "operator": name_column(trace, trace.links.operator[rows]),
+            "where": place_column(trace, rows),
             "row": rows,
-        }
+        },
+        optional=frozenset({"latency_ns"}),
     )
-    found["latency_ns"] = found["latency_ns"].astype("Int64").mask(found["kernels"] == 0)
-    return found

@@ -6,14 +6,14 @@ import re
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
-from tracelens.analysis.handles import OPERATOR, handles_of
+from tracelens.analysis.handles import OPERATOR
 from tracelens.analysis.results import Steps
-from tracelens.analysis.tables.columns import table
+from tracelens.analysis.table import Table
+from tracelens.analysis.tables.columns import handle_column, place_column
+from tracelens.analysis.tables.groups import Groups
 from tracelens.analysis.tables.kernels import owned_work
 from tracelens.analysis.tables.launches import owned_launches
-from tracelens.analysis.where import places
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
 from tracelens.model.names import named, names_of
 from tracelens.model.nesting import nearest
@@ -39,7 +39,7 @@ def self_ns(trace: Trace) -> Int64s:
     return np.maximum(own, 0)
 
 
-def operator_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
+def operator_table(trace: Trace, steps: Steps, device: int) -> Table:
     """Operators begun on the host in the counted steps, by name; largest host time first.
 
     Columns: name, count, host_ns (self time: child operators excluded, runtime calls included), device_ns (of the
@@ -49,18 +49,24 @@ def operator_table(trace: Trace, steps: Steps, device: int) -> pd.DataFrame:
     rows = _begun_in(steps.host, np.flatnonzero(operator_rows(trace)), events.start)
     rows = rows[~named(trace, rows, _STEP)]
     work, calls = owned_work(trace, steps, device), owned_launches(trace, steps, device)
-    found = pd.DataFrame({"name": events.name[rows], "row": rows, "host_ns": self_ns(trace)[rows]})
-    found["device_ns"] = _by_operator(trace, work, events.duration[work])[rows]
-    found["launches"] = _by_operator(trace, calls, np.ones(len(calls), dtype=np.int64))[rows]
-    groups = found.groupby("name", sort=False)
-    sums = groups[["host_ns", "device_ns", "launches"]].sum()
-    sums["count"] = groups.size()
-    sums["example"] = groups["host_ns"].idxmax()
-    sums = sums.sort_values(["host_ns", "device_ns"], ascending=False, kind="stable")
-    example = rows[sums["example"].to_numpy(dtype=np.int64)]
-    numbers = {name: sums[name].to_numpy(dtype=np.int64) for name in ("count", "host_ns", "device_ns", "launches")}
-    told = {"where": places(trace, example), "example": handles_of(trace, OPERATOR, example), "row": example}
-    return table({"name": names_of(trace, example), **numbers, **told})
+    groups, own_ns = Groups.by(events.name[rows]), self_ns(trace)[rows]
+    host_ns = groups.sums(own_ns)
+    device_ns = groups.sums(_by_operator(trace, work, events.duration[work])[rows])
+    launches = groups.sums(_by_operator(trace, calls, np.ones(len(calls), dtype=np.int64))[rows])
+    example = rows[groups.largest(own_ns)]
+    found = Table(
+        {
+            "name": names_of(trace, example),
+            "count": groups.count,
+            "host_ns": host_ns,
+            "device_ns": device_ns,
+            "launches": launches,
+            "where": place_column(trace, example),
+            "example": handle_column(trace, OPERATOR, example),
+            "row": example,
+        }
+    )
+    return found.take(np.lexsort((-device_ns, -host_ns)))
 
 
 def _begun_in(spans: Int64s, rows: Int64s, start: Int64s) -> Int64s:

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
-from tracelens.analysis.handles import SYNC, handles_of, rows_behind
+from tracelens.analysis.handles import SYNC, rows_behind
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Steps, Timeline
-from tracelens.analysis.tables.columns import operator_names, table
-from tracelens.analysis.where import places
+from tracelens.analysis.table import Table
+from tracelens.analysis.tables.columns import handle_column, name_column, place_column
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
 from tracelens.model.intervals import covered, intersect, union
-from tracelens.model.names import names_of
 
 HOST_CLASSES: Final = ("sync", "dispatch", "launch")
 """Idle time that a host which runs ahead would hide."""
@@ -33,7 +31,7 @@ class SyncCosts:
     """An upper bound: idle time in the window that a host which makes none of these waits would have hidden."""
 
 
-def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> pd.DataFrame:
+def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> Table:
     """Blocking waits made in the counted steps, in start order; blocking copies are among them.
 
     By the call, not by tiles of time: where the device lags behind, the wait after the last step lies in a tile.
@@ -43,16 +41,16 @@ def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> pd.DataFrame:
     counted = steps.owner[waits] != ABSENT
     rows = waits[counted]
     costs = sync_costs(timeline, steps.window.tiles, events.start[waits], events.end[waits], counted)
-    return table(
+    return Table(
         {
-            "handle": handles_of(trace, SYNC, rows),
-            "call": names_of(trace, rows),
+            "handle": handle_column(trace, SYNC, rows),
+            "call": name_column(trace, rows),
             "ns": events.duration[rows],
             "busy_overlap_ns": costs.busy,
             "saving_low_ns": costs.low,
             "saving_high_ns": costs.high,
-            "operator": operator_names(trace, rows),
-            "where": places(trace, rows),
+            "operator": name_column(trace, trace.links.operator[rows]),
+            "where": place_column(trace, rows),
             "row": rows,
         }
     )
