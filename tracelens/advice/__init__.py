@@ -1,5 +1,21 @@
-"""Analysis to predicted forms, blockers, findings and the verdict."""
+"""Analysis to predicted forms, blockers, findings and the verdict.
 
-from tracelens.advice.advise import advise
+The function is imported at its first use: rules and explanations do without what it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tracelens.advice.advise import advise
 
 __all__ = ["advise"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+    if name != "advise":
+        raise AttributeError(f"module 'tracelens.advice' has no attribute {name!r}")
+    from tracelens.advice.advise import advise
+
+    globals()[name] = advise
+    return advise

@@ -41,7 +41,8 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     region = find_region(analysis)
     if region is None or analysis.trust.level == "unusable" or _too_little(analysis, region):
         forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
-        return Advice(forms, _from_measurements(analysis, forms, recorded is not None))
+        findings = check_all(analysis, forms, judged=False)
+        return Advice(forms, _from_measurements(analysis, forms, recorded is not None), findings)
     seen = find_blockers(analysis, region)
     observed = confirmed(seen, measured.get("replay"))
     facts = find_facts(region)

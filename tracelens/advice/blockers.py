@@ -13,6 +13,7 @@ import pandas as pd
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import often
 from tracelens.advice.region import Region
+from tracelens.advice.repairs import repair
 from tracelens.advice.results import Blocker
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
@@ -33,15 +34,6 @@ PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
 OPTIMIZER: Final = re.compile(r"^Optimizer\.step")
 SCALAR_READ: Final = re.compile(r"^aten::_local_scalar_dense$")
 FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
-REPAIRS: Final = (
-    (re.compile(r"_local_scalar_dense|item|is_nonzero|equal"),
-     "Keep the value on the device: torch.where instead of a Python branch, and read metrics every N steps outside."),
-    (re.compile(r"nonzero|masked_select|unique|index"),
-     "Keep shapes fixed: torch.where or a mask instead of boolean indexing, torch.nonzero_static with a size."),
-    (re.compile(r"copy|to"),
-     "Move copies between host and device out of the step: pinned memory and non_blocking=True into static buffers."),
-)  # fmt: skip
-UNNAMED_REPAIR: Final = "Remove torch.cuda.synchronize() and other waits from the step; synchronise outside it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +95,9 @@ def _syncs(analysis: Analysis, region: Region) -> Observation | None:
     operator, call = causes.most_common(1)[0][0]
     of = syncs[(syncs["operator"].fillna("") == operator) & (syncs["call"] == call)]
     place = next((place for place in _texts(of["where"]) if place), operator or None)
-    repair = next((advice for pattern, advice in REPAIRS if operator and pattern.search(operator)), UNNAMED_REPAIR)
     mostly = f"{call} in {operator}" if operator else call
     message = f"{often(counts, 'wait', ' for the device')}, mostly {mostly}"
-    found = _observe(counts, "sync", message, repair, place, tuple(_texts(of["handle"])[:EVIDENCE]))
+    found = _observe(counts, "sync", message, repair(operator), place, tuple(_texts(of["handle"])[:EVIDENCE]))
     return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1))
 
 

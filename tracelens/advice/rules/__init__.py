@@ -4,48 +4,108 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import (
     allocator_churn,
+    buffer_broadcast,
+    cast_kernels,
     cold_start,
+    compiled_pieces,
+    compiler_overhead,
     data_loading,
+    debugger,
     device_limit,
+    doubled_operators,
     exposed_communication,
+    few_kernels,
     fusable_chains,
+    graph_inputs,
+    graph_launches,
+    graph_pieces,
+    graph_recording,
+    hip_graphs,
     host_bound_dispatch,
+    host_pause,
+    host_work,
+    late_rank,
+    lost_graph_kernels,
+    model_setup,
+    optimizer_loop,
+    overlapped_waits,
     pageable_copies,
+    profiler_idle,
+    queue_full,
+    queued_idle,
+    recompilation,
     sync_points,
 )
-from tracelens.advice.rules.rule import Rule
-from tracelens.analysis.results import Analysis
+from tracelens.advice.rules.rule import Rule, now_ms
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 LEAST_MS: Final = 1e-3
 """A step varies by more than a microsecond from one to the next. [judgement]"""
 RULES: Final[tuple[Rule, ...]] = (
+    # The host prepares work too slowly.
     host_bound_dispatch.RULE,
-    sync_points.RULE,
-    pageable_copies.RULE,
-    allocator_churn.RULE,
+    optimizer_loop.RULE,
+    doubled_operators.RULE,
+    debugger.RULE,
+    # The host does something else.
+    host_work.RULE,
+    host_pause.RULE,
     data_loading.RULE,
-    cold_start.RULE,
-    exposed_communication.RULE,
+    allocator_churn.RULE,
+    # The host waits.
+    sync_points.RULE,
+    overlapped_waits.RULE,
+    queue_full.RULE,
+    pageable_copies.RULE,
+    # The device works, or waits by itself.
     fusable_chains.RULE,
+    cast_kernels.RULE,
     device_limit.RULE,
+    queued_idle.RULE,
+    # Ranks wait for each other.
+    exposed_communication.RULE,
+    late_rank.RULE,
+    buffer_broadcast.RULE,
+    # Compiled and replayed steps.
+    few_kernels.RULE,
+    compiler_overhead.RULE,
+    compiled_pieces.RULE,
+    recompilation.RULE,
+    graph_recording.RULE,
+    graph_launches.RULE,
+    graph_pieces.RULE,
+    graph_inputs.RULE,
+    hip_graphs.RULE,
+    # The recording misleads.
+    profiler_idle.RULE,
+    cold_start.RULE,
+    model_setup.RULE,
+    lost_graph_kernels.RULE,
 )
 
 __all__ = ["RULES", "Rule", "check_all"]
 
 
-def check_all(analysis: Analysis, forms: Mapping[str, Form]) -> tuple[Finding, ...]:
-    """Findings of all rules, the largest saving first; those without one worth a word last."""
-    found = [rule.check(analysis, forms) for rule in RULES]
-    worth = [_worth(finding) for finding in found if finding is not None]
+def check_all(analysis: Analysis, forms: Mapping[str, Form], *, judged: bool = True) -> tuple[Finding, ...]:
+    """Findings of all rules, the largest saving first; those without one worth a word last.
+
+    judged: whether the trace shows a step; else only rules on the recording speak."""
+    found = [rule.check(analysis, forms) for rule in RULES if judged or rule.of_recording]
+    now = now_ms(analysis, forms)
+    worth = [_worth(finding, now) for finding in found if finding is not None]
     return tuple(sorted(worth, key=lambda finding: -(finding.saving_ms or 0.0)))
 
 
-def _worth(finding: Finding) -> Finding:
-    """The finding without a saving too small to tell."""
-    small = finding.saving_ms is not None and finding.saving_ms < LEAST_MS
-    return replace(finding, saving_ms=None) if small else finding
+def _worth(finding: Finding, now: float | None) -> Finding:
+    """The finding without a saving too small to tell, or larger than the step takes without the profiler."""
+    if finding.saving_ms is None:
+        return finding
+    saving = finding.saving_ms if now is None else min(finding.saving_ms, now)
+    return replace(finding, saving_ms=None if saving < LEAST_MS else saving)

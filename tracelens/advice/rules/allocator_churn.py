@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule
-from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Analysis
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.02
 """Share of the window in allocation gaps. [traces with a working cache: 0]"""
@@ -17,11 +18,11 @@ SHARE: Final = 0.02
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when the device idles during cudaMalloc, cudaFree and their like."""
-    del forms
     return lost_time(
         analysis,
+        forms,
         RULE.id,
-        Part.DISPATCH_ALLOCATOR,
+        "dispatch.allocator",
         SHARE,
         "Device memory is allocated or freed for {share} of the step",
         "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented.",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule
-from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Analysis
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.02
 """Share of the window in module loading. [no trace of warm steps reaches it]"""
@@ -17,14 +18,15 @@ SHARE: Final = 0.02
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when launches that load a kernel's module hold up the device."""
-    del forms
     return lost_time(
         analysis,
+        forms,
         RULE.id,
-        Part.LAUNCH_LOADING,
+        "launch.loading",
         SHARE,
         "Kernels are loaded for the first time for {share} of the window",
-        "Record after a few warm-up steps: this is start-up, not the steady step.",
+        "Record after a few warm-up steps: this is start-up, not the steady step. Where first requests matter, warm up "
+        "or set CUDA_MODULE_LOADING=EAGER; seconds for one kernel mean that it is built for another architecture.",
     )
 
 
@@ -34,4 +36,5 @@ RULE: Final = Rule(
     "The first launch of a kernel loads its module, which takes milliseconds once; it says nothing on later steps.",
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#lazy-loading",
     check,
+    of_recording=True,
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule
-from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Analysis
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.03
 """Share of the window in data-loader gaps. [judgement]"""
@@ -17,11 +18,11 @@ SHARE: Final = 0.03
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when the device idles while the launching thread is in the data loader."""
-    del forms
     return lost_time(
         analysis,
+        forms,
         RULE.id,
-        Part.DISPATCH_INPUT,
+        "dispatch.input",
         SHARE,
         "The data loader holds up the device for {share} of the step",
         "More workers, prefetch_factor, persistent_workers and pinned memory; neither compile nor replay helps here.",

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import host_work, profiler_idle
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
-from tracelens.analysis.results import Analysis
+from tracelens.advice.verdict import choose
+from tracelens.model.intervals import length
 from tracelens.model.units import share as percent
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 IDLE: Final = 0.3
 """Share of the step in dispatch and launch gaps from which the host is the limit, profiler cost included: untraced
 gaps are about half as long. [H200]"""
+PARTS: Final = {
+    "dispatch": ("framework", "python", "compiler"),
+    "launch": ("api", "latency", "graph"),
+}
+"""Parts that launching less makes shorter: not loaders, allocation and first uses."""
 LAUNCH_LESS: Final = "Launch less: replay a CUDA Graph, fuse with torch.compile, or use fused and foreach operators."
+REPAIR: Final = "Launch less: larger batches, fused and foreach operators; a CUDA Graph once nothing prevents it."
 REPLAY: Final = "Launch less: keep torch.compile and replay its result as a CUDA Graph."
 OUTSIDE: Final = "The graph is launched too late: move host work out from between the replays, or capture more of it."
 ADVICE: Final = {"compile": REPLAY, "replay": OUTSIDE, "both": OUTSIDE}
@@ -21,29 +32,39 @@ ADVICE: Final = {"compile": REPLAY, "replay": OUTSIDE, "both": OUTSIDE}
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
-    """Fires on a step that spends much of its time between launches; saves what replay would."""
-    idle = analysis.attribution.share("dispatch") + analysis.attribution.share("launch")
-    if idle < IDLE:
+    """Fires on a step that spends much of its time between launches; saves what the best form would. Silent where
+    the idle time is the profiler's own or the host works on something else."""
+    idle = _idle(analysis)
+    if idle < IDLE or profiler_idle.check(analysis, forms) is not None:
         return None
     eager, times = forms["eager"].step_ms, [form.step_ms for form in forms.values() if form.step_ms is not None]
     saving = max(eager - min(times), 0.0) if eager is not None and times else None
     gaps = analysis.gaps
-    longest = gaps[gaps["class"].isin(("dispatch", "launch"))].nlargest(EVIDENCE, "ns")
+    shown = [part for parts in PARTS.values() for part in parts]
+    longest = gaps[gaps["class"].isin(PARTS) & gaps["part"].isin(shown)].nlargest(EVIDENCE, "ns")
+    stays = choose(forms) == "eager" and forms["eager"].step_ms is not None
     return Finding(
         RULE.id,
         severity(idle),
         f"The device is idle for {percent(idle)} of the traced step while the host prepares launches",
         saving,
         tuple(longest["handle"]),
-        ADVICE.get(analysis.form, LAUNCH_LESS),
+        ADVICE.get(analysis.form, REPAIR if stays else LAUNCH_LESS),
     )
+
+
+def _idle(analysis: Analysis) -> float:
+    """Share of the window that launching less would shorten."""
+    account = analysis.attribution
+    whole = sum(account.share(name, part) for name, parts in PARTS.items() for part in parts)
+    return whole - length(host_work.stretches(analysis)) / max(account.window_ns, 1)
 
 
 RULE: Final = Rule(
     "host_bound_dispatch",
     "Host-bound dispatch",
     "Each operator costs the host 5 to 20 us; kernels shorter than that starve the device. Gaps are measured with the "
-    "profiler on and are about half as long without it.",
+    "profiler on and are about half as long without it. The saving is eager's time less that of the fastest form.",
     "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
     check,
 )

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from tracelens.advice.results import Finding
-from tracelens.advice.rules.rule import EVIDENCE, per_step_ms, severity
-from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Analysis
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import EVIDENCE, host_saving_ms, severity
 from tracelens.model.units import percent
 
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
-def lost_time(analysis: Analysis, rule: str, part: Part, least: float, title: str, advice: str) -> Finding | None:
-    """A finding where a part takes at least this share (0..1) of the window; its longest gaps are the evidence.
 
-    `title` shows the {share}; the saving is the part's time per step in ms."""
-    share = analysis.attribution.share(part.class_name, part.part_name)
+def lost_time(
+    analysis: Analysis, forms: Mapping[str, Form], rule: str, part: str, least: float, title: str, advice: str
+) -> Finding | None:
+    """A finding where a part ("dispatch.input") takes at least this share (0..1) of the window, with its longest gaps
+    as evidence.
+
+    `title` shows the {share}; the saving is the part's time per step in ms, without the profiler."""
+    class_name, _, part_name = part.partition(".")
+    share = analysis.attribution.share(class_name, part_name)
     if share < least:
         return None
-    saving = per_step_ms(analysis, analysis.attribution.parts[part.class_name][part.part_name])
+    saving = host_saving_ms(analysis, forms, analysis.attribution.parts[class_name][part_name])
     gaps = analysis.gaps
-    evidence = tuple(gaps[gaps["part"] == part.part_name].nlargest(EVIDENCE, "ns")["handle"])
+    mine = gaps[(gaps["class"] == class_name) & (gaps["part"] == part_name)]
+    evidence = tuple(mine.nlargest(EVIDENCE, "ns")["handle"])
     return Finding(rule, severity(share), title.format(share=percent(share)), saving, evidence, advice)

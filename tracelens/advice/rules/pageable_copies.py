@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
-from tracelens.analysis.results import Analysis
 from tracelens.model.units import counted
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 PINNED_SPEED: Final = 2.0
 """Pageable copies run at about half the speed of pinned ones, through a staging buffer. [literature]"""
@@ -29,7 +31,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"{counted(count, 'copy', 'copies')} {'uses' if count == 1 else 'use'} pageable host memory",
         per_step_ms(analysis, exposed * (1 - 1 / PINNED_SPEED)),
         tuple(pageable["example"].dropna().head()),
-        "Allocate the host side with pin_memory=True (DataLoader has the option) and copy with non_blocking=True.",
+        "Keep the host side pinned (the DataLoader has pin_memory=True) and copy with non_blocking=True; pinning it in "
+        "the step blocks as well.",
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tracelens.advice.results import Finding, Form
-from tracelens.analysis.results import Analysis
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 EVIDENCE = 5
 """Handles that a finding names at most."""
@@ -14,21 +17,38 @@ EVIDENCE = 5
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing to look for."""
+    """One thing to look for; its thresholds are the constants of the module that defines it."""
 
     id: str
+    """Also the name of its module."""
     title: str
     why: str
-    """Why it costs time, and what the threshold is from."""
+    """Why it costs time, where a first look misleads, and what the saving is."""
     learn_more: str
     """Where the mechanism is documented."""
     check: Callable[[Analysis, Mapping[str, Form]], Finding | None]
     """A finding, or None where it does not apply or the trace does not say."""
+    of_recording: bool = False
+    """Tells why a trace may hold no step to judge, and so is checked in such a trace as well."""
 
 
 def per_step_ms(analysis: Analysis, ns: float) -> float:
     """Ms per counted step of ns over the whole window."""
     return ns / 1e6 / max(len(analysis.window.tiles), 1)
+
+
+def now_ms(analysis: Analysis, forms: Mapping[str, Form]) -> float | None:
+    """The step's time without the profiler in the form that it has; None where it is not known."""
+    own = forms[analysis.form].step_ms if analysis.form in forms else None
+    return forms["eager"].step_ms if own is None else own
+
+
+def host_saving_ms(analysis: Analysis, forms: Mapping[str, Form], ns: float) -> float:
+    """Ms per step of ns of the traced window that the host takes: less by as much as the step is shorter without the
+    profiler."""
+    traced, now = per_step_ms(analysis, analysis.attribution.window_ns), now_ms(analysis, forms)
+    shorter = 1.0 if now is None or not traced else min(now / traced, 1.0)
+    return shorter * per_step_ms(analysis, ns)
 
 
 def severity(share: float) -> str:

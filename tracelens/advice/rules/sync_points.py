@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tracelens.advice.repairs import repair
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
-from tracelens.analysis.results import Analysis
+from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
 from tracelens.model.units import counted
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
 
 MEANINGFUL: Final = 0.005
 """Share of the window that removing all waits must be able to save before they are worth naming. [judgement]"""
@@ -16,7 +19,6 @@ MEANINGFUL: Final = 0.005
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when waits drain the queue; waits that overlap a busy device cost nothing and stay silent."""
-    del forms
     syncs, window = analysis.syncs, analysis.attribution.window_ns
     if syncs.empty or not window:
         return None
@@ -24,13 +26,15 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     if high < MEANINGFUL * window:
         return None
     costly = syncs.nlargest(EVIDENCE, "saving_high_ns")
+    operator = str(costly["operator"].fillna("").iloc[0])
     return Finding(
         RULE.id,
         severity(high / window),
-        f"{counted(len(syncs), 'wait')} for the device {'drains' if len(syncs) == 1 else 'drain'} the queue",
-        per_step_ms(analysis, (low + high) / 2),
+        f"{counted(len(syncs), 'wait')} for the device {'drains' if len(syncs) == 1 else 'drain'} the queue"
+        + (f", the dearest in {operator}" if operator else ""),
+        host_saving_ms(analysis, forms, (low + high) / 2),
         tuple(costly["handle"]),
-        "Keep values on the device (torch.where, masks), read metrics outside the step and less often.",
+        repair(operator),
     )
 
 

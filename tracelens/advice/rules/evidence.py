@@ -1,0 +1,116 @@
+"""What rules look up in a trace: rows of the counted steps, how often they come, and the handles that show them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tracelens.advice.rules.rule import EVIDENCE
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
+from tracelens.model.intervals import intersect, length, union
+from tracelens.model.names import named
+from tracelens.model.nesting import nearest
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tracelens.analysis.results import Analysis
+
+SPANS: Final = (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)
+"""Host events that names tell apart: operators, annotations and Python frames."""
+
+
+def in_steps(analysis: Analysis, mask: Bools) -> Int64s:
+    """Rows of the mask (n) that the counted steps own: device work that they launched, host events begun in them."""
+    return np.flatnonzero(mask & (analysis.steps.owner != ABSENT) & (analysis.trace.events.phase == ord("X")))
+
+
+def spans(analysis: Analysis, pattern: re.Pattern[str], categories: tuple[Category, ...] = SPANS) -> Int64s:
+    """Rows of the counted steps' operators, annotations and frames with such a name."""
+    rows = in_steps(analysis, np.isin(analysis.trace.events.category, categories))
+    return rows[named(analysis.trace, rows, pattern)] if len(rows) else rows
+
+
+def calls(analysis: Analysis, *roles: Role) -> Int64s:
+    """Rows of the counted steps' runtime calls that do one of these things."""
+    events = analysis.trace.events
+    return in_steps(analysis, (events.category == Category.RUNTIME) & np.isin(events.role, roles))
+
+
+def work(analysis: Analysis, *categories: Category) -> Int64s:
+    """Rows of the device work of these categories that the counted steps launched."""
+    events = analysis.trace.events
+    return in_steps(analysis, np.isin(events.category, categories) & (events.device == analysis.device))
+
+
+def counts(analysis: Analysis, rows: Int64s) -> Int64s:
+    """(steps) How many of the rows each counted step owns."""
+    return np.bincount(analysis.steps.owner[rows], minlength=len(analysis.window.tiles)).astype(np.int64)
+
+
+def under(analysis: Analysis, rows: npt.NDArray[np.integer], pattern: re.Pattern[str]) -> Bools:
+    """Whether each row, or the call that launched it, lies in an operator, annotation or frame of such a name."""
+    trace = analysis.trace
+    host = np.where(trace.events.device_work()[rows], trace.links.launch[rows], rows)
+    around = np.flatnonzero(np.isin(trace.events.category, SPANS))
+    wanted = np.zeros(len(trace.events), dtype=np.bool_)
+    wanted[around] = named(trace, around, pattern) if len(around) else False
+    return nearest(trace.links.parent, host, wanted) != ABSENT
+
+
+def spent(analysis: Analysis, rows: Int64s) -> Int64s:
+    """Interval set of the rows' time, in ns."""
+    events = analysis.trace.events
+    return union(events.start[rows], events.end[rows])
+
+
+def idle(analysis: Analysis, *parts: str) -> Int64s:
+    """Interval set of the window's time in parts of the account, each named as "dispatch.python"."""
+    from tracelens.analysis.parts import Part
+
+    wanted = [part for part in Part if f"{part.class_name}.{part.part_name}" in parts]
+    timeline = analysis.timeline
+    chosen = np.isin(timeline.part, wanted)
+    return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)
+
+
+def idle_ns(analysis: Analysis, rows: Int64s, *parts: str) -> int:
+    """How long the device idles in these parts while one of the rows runs on the host, in ns."""
+    return length(intersect(idle(analysis, *parts), spent(analysis, rows)))
+
+
+def gaps_at(analysis: Analysis, times: Int64s) -> tuple[str, ...]:
+    """Handles of the gaps of the window that hold the times (ns), the first EVIDENCE of them."""
+    gaps = analysis.gaps
+    if gaps.empty or not len(times):
+        return ()
+    at = np.searchsorted(gaps["start_ns"].to_numpy(dtype=np.int64), times, side="right") - 1
+    return tuple(str(handle) for handle in gaps["handle"].iloc[np.unique(at[at >= 0])[:EVIDENCE]])
+
+
+def handles(analysis: Analysis, prefix: str, rows: Int64s) -> tuple[str, ...]:
+    """Handles of the first EVIDENCE of the rows, by their prefix ("k" device work, "l" launches, "o" operators)."""
+    from tracelens.analysis.handles import handles_of
+
+    if not len(rows):
+        return ()
+    return tuple(str(handle) for handle in handles_of(analysis.trace, prefix, rows[:EVIDENCE]) if handle is not None)
+
+
+def longest(analysis: Analysis, rows: Int64s) -> Int64s:
+    """The rows by duration, the longest first."""
+    return rows[np.argsort(-analysis.trace.events.duration[rows], kind="stable")]
+
+
+def frame_at(analysis: Analysis, time: int) -> str | None:
+    """Name of the innermost Python frame that runs at a time in ns; None where none is recorded."""
+    events = analysis.trace.events
+    frames = np.flatnonzero(
+        (events.category == Category.PYTHON) & (events.start <= time) & (events.end > time) & (events.phase == ord("X"))
+    )
+    if not len(frames):
+        return None
+    innermost = frames[np.argmin(events.duration[frames])]
+    return analysis.trace.names[int(events.name[innermost])]

@@ -1,0 +1,66 @@
+"""The host stands still now and then: garbage collection and the like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence, host_work
+from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.model.intervals import intersect, length
+from tracelens.model.units import counted, duration
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
+    from tracelens.model.events import Int64s
+
+PAUSE: Final = 5_000_000
+"""ns without any operator from which a rare stretch is a pause. [a full collection takes 100 to 430 ms in servers;
+judgement for smaller heaps]"""
+COLLECTOR: Final = re.compile(r"gc\.collect|built-in (function|method) collect")
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires on a long stretch without operators in fewer than half of several steps, and on a call of gc.collect."""
+    called = evidence.spans(analysis, COLLECTOR)
+    found = _collecting(analysis, called) if len(called) else _rare(analysis)
+    if not len(found):
+        return None
+    by_length = found[(found[:, 0] - found[:, 1]).argsort(kind="stable")]
+    worst, steps = int(by_length[0, 1] - by_length[0, 0]), len(analysis.window.tiles)
+    having = f"{host_work.steps_with(analysis, found)} of {counted(steps, 'step')}"
+    what = "gc.collect runs in the step" if len(called) else "a pause as of garbage collection"
+    return Finding(
+        RULE.id,
+        severity(length(found) / analysis.attribution.window_ns),
+        f"The host stands still for up to {duration(worst)} in {having}: {what}",
+        host_saving_ms(analysis, forms, length(found)),
+        evidence.gaps_at(analysis, by_length[:, 0]),
+        "Call gc.freeze() after warm-up, and gc.disable() in the loop with a gc.collect() every so many steps; with "
+        "several ranks let all collect at the same step.",
+    )
+
+
+def _collecting(analysis: Analysis, called: Int64s) -> Int64s:
+    """Idle time of the device while the collector runs."""
+    return intersect(evidence.idle(analysis, "dispatch.python"), evidence.spent(analysis, called))
+
+
+def _rare(analysis: Analysis) -> Int64s:
+    """Long stretches without an operator, unless most steps have one."""
+    found = host_work.stretches(analysis)
+    found = found[found[:, 1] - found[:, 0] >= PAUSE]
+    usual = host_work.steps_with(analysis, found) >= host_work.STEADY * len(analysis.window.tiles)
+    return found[:0] if usual else found
+
+
+RULE: Final = Rule(
+    "host_pause",
+    "Pauses of the host",
+    "A full collection walks all Python objects and often frees none. One step in many is late, all ranks that wait "
+    "for it look busy, and the median hides it. The saving is the mean over the counted steps.",
+    "https://docs.python.org/3/library/gc.html#gc.freeze",
+    check,
+)

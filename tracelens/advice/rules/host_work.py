@@ -1,0 +1,71 @@
+"""The host works outside PyTorch inside the step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence
+from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.model.intervals import length
+from tracelens.model.units import counted, duration, percent
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
+    from tracelens.model.events import Int64s
+
+LONG: Final = 500_000
+"""ns without any operator from which the host does not dispatch but works. [H200: at most 463 us in 45 traces of
+steps without such work, with_stack included; an operator takes 5 to 50 us]"""
+SHARE: Final = 0.03
+"""Share of the window in such stretches. [judgement]"""
+STEADY: Final = 0.5
+"""Share of the steps that must have one; what is rarer is a pause (see host_pause). [judgement]"""
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires where the device idles in most steps while no operator runs: pre- and post-processing, a scheduler,
+    messages between processes."""
+    found = stretches(analysis)
+    window, tiles = analysis.attribution.window_ns, analysis.window.tiles
+    if not window or length(found) < SHARE * window or steps_with(analysis, found) < STEADY * len(tiles):
+        return None
+    share = length(found) / window
+    by_length = found[(found[:, 0] - found[:, 1]).argsort(kind="stable")]
+    longest = by_length[0]
+    frame = evidence.frame_at(analysis, int(longest.sum()) // 2)
+    doing = f", the longest in {frame}" if frame else ""
+    return Finding(
+        RULE.id,
+        severity(share),
+        f"The host works outside PyTorch for {percent(share)} of the step: "
+        f"{counted(len(found), 'stretch', 'stretches')} of up to {duration(int(longest[1] - longest[0]))} without an "
+        f"operator{doing}",
+        host_saving_ms(analysis, forms, length(found)),
+        evidence.gaps_at(analysis, by_length[:, 0]),
+        "Neither compile nor replay removes it: move it out of the step, to a worker process or onto the device, or "
+        "launch the next step before it.",
+    )
+
+
+def stretches(analysis: Analysis) -> Int64s:
+    """Interval set of the idle time of the window in which the host ran no operator for LONG or more."""
+    found = evidence.idle(analysis, "dispatch.python")
+    return found[found[:, 1] - found[:, 0] >= LONG]
+
+
+def steps_with(analysis: Analysis, intervals: Int64s) -> int:
+    """How many of the counted steps hold the start of an interval."""
+    step = analysis.window.tiles[:, 0].searchsorted(intervals[:, 0], side="right") - 1
+    return len(set(step.tolist()))
+
+
+RULE: Final = Rule(
+    "host_work",
+    "Host work outside PyTorch",
+    "Tokenizers, image processing, schedulers and messages between processes run between the operators. In the account "
+    "this is dispatch, but there is nothing to launch: no form of the step makes it shorter. The saving is its time.",
+    "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations",
+    check,
+)

@@ -1,0 +1,50 @@
+"""Idle time that the profiler itself makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import Rule, per_step_ms
+from tracelens.model.units import milliseconds, percent
+
+if TYPE_CHECKING:
+    from tracelens.analysis.results import Analysis
+
+IDLE: Final = 0.1
+"""Share of the traced step in which the device waits for the host. [judgement]"""
+PARTS: Final = (("dispatch", "framework"), ("dispatch", "python"), ("launch", "api"), ("launch", "latency"))
+"""What the profiler makes longer."""
+BALANCED: Final = 1.1
+"""Length of the step without the profiler, over its device time, up to which the device is busy. [judgement]"""
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires where the traced device idles but the eager step without the profiler takes hardly longer than its
+    kernels."""
+    account, eager = analysis.attribution, forms["eager"].step_ms
+    idle = sum(account.share(name, part) for name, part in PARTS)
+    busy = per_step_ms(analysis, sum(account.parts["kernel"].values()))
+    if eager is None or not busy or idle < IDLE or eager > BALANCED * busy:
+        return None
+    return Finding(
+        RULE.id,
+        "info",
+        f"The idle {percent(idle)} of the traced step are mostly the profiler's: without it the step takes about "
+        f"{milliseconds(eager)} ms, its kernels {milliseconds(busy)} ms",
+        None,
+        (),
+        "Do not take the gaps for what replay would save. Measure a step without the profiler to be sure; record "
+        "without with_stack and record_shapes to see less of it.",
+    )
+
+
+RULE: Final = Rule(
+    "profiler_idle",
+    "Idle time made by the profiler",
+    "Profiling makes the host 1.3 to 2.7 times slower and leaves the kernels as they are. A step in which the device "
+    "is just busy enough shows gaps under the profiler that do not exist without it.",
+    "https://pytorch.org/tutorials/recipes/recipes/profiler_recipe.html",
+    check,
+)
