@@ -15,10 +15,10 @@ import pytest
 
 from tests.loading.traces import event, kineto, load_bytes, zipped
 from tracelens.errors import UnreadableError
-from tracelens.loading import load_trace
+from tracelens.loading import load_trace, places, reread, sources
 from tracelens.loading.inflate import DamagedStreamError, gunzip
-from tracelens.loading.load import event_args
 from tracelens.loading.prefetch import prefetched
+from tracelens.loading.reread import event_args
 
 DATA = kineto([event(args={"device": 0, "any": {"deep": [1]}})])
 
@@ -134,3 +134,51 @@ def test_zstd_is_read_or_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match=r"zstandard|empty") as refusal:
         load_bytes(empty_frame, tmp_path, "trace.json.zst")
     assert "\n" not in str(refusal.value)
+
+
+def test_one_event_is_inflated_from_a_place_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [event(ts=n, args={"number": n, "text": f"{n * 7919:x}" * 300}) for n in range(8000)]
+    trace = load_bytes(zipped(kineto(many)), tmp_path, "trace.json.gz")
+    inflated: list[int] = []
+
+    def counted(blocks: Iterator[bytes], begin: places.Place) -> Iterator[bytes]:
+        for block in gunzip(blocks, begin=begin):
+            inflated.append(len(block))
+            yield block
+
+    monkeypatch.setattr(reread, "gunzip", counted)
+    for row in (0, 4000, 7999):
+        inflated.clear()
+        assert event_args(trace, row) == many[row]["args"]
+        assert sum(inflated) < trace.source.decoded_size / 2
+
+
+def test_places_stay_few_and_evenly_apart() -> None:
+    kept = places.Places()
+    for number in range(10_000):
+        kept.offer(places.Place(number * places.APART, number))
+    assert 0 <= 9_000 * places.APART - kept.before(9_000 * places.APART).text <= 100 * places.APART
+    assert kept.before(0).text == 0
+
+
+def test_places_go_on_across_members() -> None:
+    texts = [os.urandom(50_000) for _ in range(40)]
+    data, whole = b"".join(map(zipped, texts)), b"".join(texts)
+    kept = places.Places(_apart=100_000)
+    assert b"".join(gunzip([data], kept)) == whole
+    place = kept.before(1_500_000)
+    assert place.text > 1_300_000
+    assert b"".join(gunzip([data[place.data :]], begin=place)) == whole[place.text :]
+
+
+def test_thousands_of_empty_members_are_read_over(tmp_path: Path) -> None:
+    data = zipped(b"") * 30_000 + zipped(DATA)
+    assert len(load_bytes(data, tmp_path, "trace.json.gz").events) == 1
+
+
+def test_a_bomb_is_stopped_and_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "LARGEST_SURELY", 1 << 20)
+    bomb = zipped(b"[" + b'{"ph":"X","ts":1},' * 200_000)
+    trace = load_bytes(bomb, tmp_path, "trace.json.gz")
+    assert 0 < len(trace.events) < 200_000
+    assert "300-fold" in trace.repairs[-1].example

@@ -18,7 +18,7 @@ from tracelens.analysis.tables.syncs import sync_costs
 from tracelens.analysis.timeline import build_timeline
 from tracelens.analysis.where import places
 from tracelens.errors import UnreadableError
-from tracelens.loading.load import event_args
+from tracelens.loading.reread import event_args
 from tracelens.model.events import ABSENT, NO_STREAM, Category, Int64s, Trace
 from tracelens.model.names import names_of
 

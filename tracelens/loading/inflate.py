@@ -7,22 +7,19 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
+from tracelens.loading.places import Inflater, Place, Places, gzip_member
+
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 BLOCK: Final = 1 << 20
 """Most decompressed bytes handed on at once: a gzip bomb costs time, not memory."""
+_PIECE: Final = 1 << 16
 
 
 class _Decompressor(Protocol):
     eof: bool
 
     def decompress(self, data: bytes, /) -> bytes: ...
-
-
-class _Inflater(Protocol):
-    def copy(self) -> _Inflater: ...
-
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
 
 
 class DamagedStreamError(Exception):
@@ -36,31 +33,41 @@ def compression_of(head: bytes) -> str:
     return "zstd" if head.startswith(ZSTD_MAGIC) else ""
 
 
-def gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Text of gzip data of one or several members; DamagedStreamError when it is cut short or broken."""
-    member, begun = zlib.decompressobj(wbits=31), False
-    for block in blocks:
-        data = block
+def gunzip(blocks: Iterable[bytes], places: Places | None = None, begin: Place | None = None) -> Iterator[bytes]:
+    """Text of gzip data of one or several members; DamagedStreamError when it is cut short or broken.
+
+    `blocks` and the text begin at the place `begin`; places further on are offered to `places`.
+    """
+    place = begin or Place()
+    member, text_done, data_done = place.inflater.copy(), place.text, place.data
+    begun = data_done > 0
+    for data in _pieces(blocks):
         while data:
-            begun = True
-            before = member.copy()
+            before = Place(text_done, data_done, member.copy())
+            if places:
+                places.offer(before)
             try:
                 text = member.decompress(data, BLOCK)
             except zlib.error as error:
-                yield from _sound_part(before, data)
+                yield from _sound_part(before.inflater, data)
                 raise DamagedStreamError(f"gzip data damaged ({error})") from None
             if text:
                 yield text
-            data = member.unconsumed_tail
-            if member.eof:
-                data = member.unused_data.lstrip(b"\0")
-                member, begun = zlib.decompressobj(wbits=31), False
+            rest = member.unused_data.lstrip(b"\0") if member.eof else member.unconsumed_tail
+            text_done, data_done, data = text_done + len(text), data_done + len(data) - len(rest), rest
+            member, begun = (gzip_member(), False) if member.eof else (member, True)
     if begun:
         yield from filter(None, [member.flush()])
         raise DamagedStreamError("gzip data cut short")
 
 
-def _sound_part(member: _Inflater, data: bytes) -> Iterator[bytes]:
+def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Blocks in pieces so small that thousands of members in one do not copy its rest thousands of times."""
+    for block in blocks:
+        yield from (block[at : at + _PIECE] for at in range(0, len(block), _PIECE))
+
+
+def _sound_part(member: Inflater, data: bytes) -> Iterator[bytes]:
     """What can be had of a block before the byte at which it breaks: an error keeps back all of a call's output."""
     for size in (4096, 64, 1):
         at = 0

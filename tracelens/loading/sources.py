@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import BLOCK, DamagedStreamError, compression_of, gunzip, unzstd
+from tracelens.loading.places import Places, file_key, remember
 from tracelens.loading.prefetch import prefetched
 from tracelens.loading.runs import Run, read_run
 
 STDIN: Final = "-"
+LARGEST_SURELY: Final = 1 << 28
+"""Bytes of text that any compressed file may have."""
+MOST_GROWTH: Final = 300
+"""How many times the compressed bytes a longer text may be; traces grow 10-fold to 50-fold."""
 
 
 def find_trace(path: str | Path) -> str:
@@ -69,9 +74,9 @@ class Source:
 
     def blocks(self) -> Generator[bytes]:
         """The decompressed bytes; DamagedStreamError where they break off. Close it to stop early."""
-        if self.compression == "gzip":
-            return prefetched(gunzip(self._raw()))
-        return prefetched(self._zstd()) if self.compression == "zstd" else self._raw()
+        if not self.compression:
+            return self._raw()
+        return prefetched(self._bounded(self._gunzip() if self.compression == "gzip" else self._zstd()))
 
     def close(self) -> None:
         """Close the file, but not standard input."""
@@ -93,6 +98,22 @@ class Source:
                 block = self._file.read(BLOCK)
             except OSError as error:
                 raise DamagedStreamError(f"reading stopped ({error.strerror})") from None
+
+    def _gunzip(self) -> Iterator[bytes]:
+        """Inflate, and remember places to go on from."""
+        places = Places()
+        if self.path != STDIN:
+            remember(file_key(self._file.fileno()), places)
+        return gunzip(self._raw(), places)
+
+    def _bounded(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """End what grows beyond all measure: each event in it would take memory."""
+        grown = 0
+        for block in blocks:
+            grown += len(block)
+            if grown > LARGEST_SURELY and grown > MOST_GROWTH * self.done:
+                raise DamagedStreamError(f"it inflates more than {MOST_GROWTH}-fold; decompress it first if it should")
+            yield block
 
     def _zstd(self) -> Iterator[bytes]:
         try:
