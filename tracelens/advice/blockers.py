@@ -12,11 +12,13 @@ import pandas as pd
 
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import often
+from tracelens.advice.outside import stretches
 from tracelens.advice.region import Region
 from tracelens.advice.repairs import repair
 from tracelens.advice.results import Blocker
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
+from tracelens.model.intervals import covered, length
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
 from tracelens.model.units import percent
@@ -68,6 +70,7 @@ def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]
         _host_optimizer(analysis),
         _allocations(analysis),
         _loader(analysis),
+        _outside(analysis),
     )
     return tuple(seen for seen in found if seen is not None)
 
@@ -194,3 +197,15 @@ def _loader(analysis: Analysis) -> Observation | None:
     advice = "Load ahead: more workers, pinned memory, a prefetching copy stream; keep loading outside the region."
     message = f"a data loader that holds up the device for {percent(share)} of the step"
     return Observation(Blocker("host_work", message, None, 1.0, advice), True, share=share)
+
+
+def _outside(analysis: Analysis) -> Observation | None:
+    """Work without operators, in every counted step; what comes and goes is a pause."""
+    found, tiles = stretches(analysis), analysis.window.tiles
+    share = length(found) / max(analysis.attribution.window_ns, 1)
+    each = covered(found, tiles[:, 0], tiles[:, 1])
+    if share < LOADER_SHARE or not each.all():
+        return None
+    advice = "Move it out of the step: to a worker process, onto the device, or behind the launches of the next step."
+    message = f"host work outside PyTorch that holds up the device for {percent(share)} of the step"
+    return Observation(Blocker("outside_work", message, None, 1.0, advice), True, share=share)

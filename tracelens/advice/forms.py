@@ -100,6 +100,7 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         issued=left * region.issued,
         host=left * region.host,
         recorded=left * region.recorded,
+        outside=max(region.outside - saved * region.recorded, 0.0),
         same_kernels=True,
         same_shapes=True,
     )

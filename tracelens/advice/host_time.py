@@ -18,6 +18,11 @@ def host_scale(region: Region) -> Estimate:
     return spread(ratio * call_gauge(region), C.HOST_SPREAD)
 
 
+def outside_time(region: Region) -> float:
+    """Host time in ns that every form of the step has: a data loader's, and that of long work without operators."""
+    return host_scale(region).mid * region.outside
+
+
 def as_compiled(region: Region) -> Region:
     """The region of a compiled step, whose host the profiler slows less."""
     ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import parsed, product
+from tracelens.advice.outside import outside_ns
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
@@ -52,6 +53,8 @@ class Region:
     """Mean time of the counted steps in which the device is busy, other steps' work included."""
     speed: float
     """Host time over what the model of the profiler's cost says, where a measurement tells; else 1."""
+    outside: float
+    """Host time of a step in which the device waits for work that is no part of any form, as traced."""
     training: bool
     optimizer: str | None
     """Class of the optimizer that steps in it; None without one."""
@@ -118,6 +121,7 @@ def find_region(analysis: Analysis) -> Region | None:
         recorded=_per_step(analysis, analysis.attribution.window_ns),
         busy=_per_step(analysis, sum(analysis.attribution.parts["kernel"].values())),
         speed=1.0,
+        outside=outside_ns(analysis),
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),

@@ -7,7 +7,12 @@ from typing import Final
 from tracelens.advice.blockers import Observation
 from tracelens.advice.results import Finding
 
-TOLD: Final = {"host_work": "data_loading", "allocation": "allocator_churn", "pageable_copy": "pageable_copies"}
+TOLD: Final = {
+    "host_work": "data_loading",
+    "outside_work": "host_work",
+    "allocation": "allocator_churn",
+    "pageable_copy": "pageable_copies",
+}
 """Rules that tell the same with its cost."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import (
@@ -42,9 +42,7 @@ from tracelens.advice.rules import (
     sync_points,
 )
 from tracelens.advice.rules.rule import Rule, now_ms
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
+from tracelens.analysis.results import Analysis
 
 LEAST_MS: Final = 1e-3
 """A step varies by more than a microsecond from one to the next. [judgement]"""

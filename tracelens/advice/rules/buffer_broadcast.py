@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Category
 from tracelens.model.names import named
 from tracelens.model.units import percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 FORWARD: Final = re.compile(r"^DistributedDataParallel\.forward")
 BROADCAST: Final = re.compile(r"broadcast", re.IGNORECASE)

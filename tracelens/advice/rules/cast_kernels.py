@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Category
 from tracelens.model.units import counted, percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 CAST: Final = re.compile(r"^aten::(to|_to_copy|_autocast_to_reduced_precision|_autocast_to_full_precision)$")
 SHARE: Final = 0.1

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
+from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.02
 """Share of the window in module loading. [no trace of warm steps reaches it]"""

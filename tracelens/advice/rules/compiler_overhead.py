@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence, recompilation
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
+from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.05
 """Share of the window in guards and wrappers. [a cache look-up takes 0.3 to 5.6 ms for large models: 5 % of a prefill

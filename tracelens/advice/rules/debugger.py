@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Category
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 TRACERS: Final = re.compile(r"(^|[/.])_?(pydevd|debugpy|coverage|viztracer|bdb)[\w.]*[/(:]|sys\.settrace")
 

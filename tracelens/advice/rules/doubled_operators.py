@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Category
 from tracelens.model.units import percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.4
 """Share of operators that lie in one of the same name; a mode doubles all, which makes 50 %.

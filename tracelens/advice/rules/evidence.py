@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tracelens.advice.rules.rule import EVIDENCE
+from tracelens.analysis.handles import handles_of
+from tracelens.analysis.parts import Part
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.intervals import intersect, length, union
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tracelens.analysis.results import Analysis
 
 SPANS: Final = (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)
 """Host events that names tell apart: operators, annotations and Python frames."""
@@ -68,8 +67,6 @@ def spent(analysis: Analysis, rows: Int64s) -> Int64s:
 
 def idle(analysis: Analysis, *parts: str) -> Int64s:
     """Interval set of the window's time in parts of the account, each named as "dispatch.python"."""
-    from tracelens.analysis.parts import Part
-
     wanted = [part for part in Part if f"{part.class_name}.{part.part_name}" in parts]
     timeline = analysis.timeline
     chosen = np.isin(timeline.part, wanted)
@@ -92,8 +89,6 @@ def gaps_at(analysis: Analysis, times: Int64s) -> tuple[str, ...]:
 
 def handles(analysis: Analysis, prefix: str, rows: Int64s) -> tuple[str, ...]:
     """Handles of the first EVIDENCE of the rows, by their prefix ("k" device work, "l" launches, "o" operators)."""
-    from tracelens.analysis.handles import handles_of
-
     if not len(rows):
         return ()
     return tuple(str(handle) for handle in handles_of(analysis.trace, prefix, rows[:EVIDENCE]) if handle is not None)

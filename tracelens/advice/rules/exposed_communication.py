@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model.units import percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.05
 """Share of the window in exposed communication. [judgement]"""

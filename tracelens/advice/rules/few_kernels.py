@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule
+from tracelens.advice.verdict import choose
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import DEVICE_WORK
 from tracelens.model.units import counted
 
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
-
 FEW: Final = 2.0
 """Kernels a step. [one or two: 8.6 us eagerly, 12 compiled, 27 as a compiler's graph]"""
-LONG_STEP: Final = 1.0
-"""ms of a step above which its few kernels are large, and the rule says nothing. [judgement]"""
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
-    """Fires on a short eager step of one or two kernels."""
+    """Fires on an eager step of one or two kernels that no form makes faster."""
     rows = evidence.work(analysis, *DEVICE_WORK)
     kernels = len(rows) / max(len(analysis.window.tiles), 1)
-    step = forms["eager"].step_ms
-    if not 0 < kernels <= FEW or analysis.form != "eager" or step is None or step > LONG_STEP:
+    if not 0 < kernels <= FEW or analysis.form != "eager" or choose(forms) != "eager":
         return None
     return Finding(
         RULE.id,

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
-from tracelens.model.events import DEVICE_WORK, Role
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
-    from tracelens.model.events import Int64s
+from tracelens.analysis.results import Analysis
+from tracelens.model.events import DEVICE_WORK, Int64s, Role
 
 COPIES: Final = 8
 """Copies for each graph launch from which they are worth a word: some 8 us of the host each. [judgement]"""

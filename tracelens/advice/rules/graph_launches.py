@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Role
 from tracelens.model.units import counted, duration, percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.05
 """Share of the window between the call of a graph launch and its first node. [judgement]"""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Role
 from tracelens.model.units import counted
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 RECORDING: Final = re.compile(r"CUDAGraphNode\.record|torch/_inductor/cudagraph_trees\.py\(\d+\): record_function")
 OFTEN: Final = 0.5

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
+from tracelens.analysis.results import Analysis
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules import host_work, profiler_idle
+from tracelens.advice.rules import profiler_idle
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
 from tracelens.advice.verdict import choose
+from tracelens.analysis.results import Analysis
 from tracelens.model.intervals import length
 from tracelens.model.units import share as percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 IDLE: Final = 0.3
 """Share of the step in dispatch and launch gaps from which the host is the limit, profiler cost included: untraced
@@ -57,7 +56,7 @@ def _idle(analysis: Analysis) -> float:
     """Share of the window that launching less would shorten."""
     account = analysis.attribution
     whole = sum(account.share(name, part) for name, parts in PARTS.items() for part in parts)
-    return whole - length(host_work.stretches(analysis)) / max(account.window_ns, 1)
+    return whole - length(stretches(analysis)) / max(account.window_ns, 1)
 
 
 RULE: Final = Rule(

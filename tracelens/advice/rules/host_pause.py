@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence, host_work
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.analysis.results import Analysis
+from tracelens.model.events import Int64s
 from tracelens.model.intervals import intersect, length
 from tracelens.model.units import counted, duration
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
-    from tracelens.model.events import Int64s
 
 PAUSE: Final = 5_000_000
 """ns without any operator from which a rare stretch is a pause. [a full collection takes 100 to 430 ms in servers;
@@ -50,7 +49,7 @@ def _collecting(analysis: Analysis, called: Int64s) -> Int64s:
 
 def _rare(analysis: Analysis) -> Int64s:
     """Long stretches without an operator, unless most steps have one."""
-    found = host_work.stretches(analysis)
+    found = stretches(analysis)
     found = found[found[:, 1] - found[:, 0] >= PAUSE]
     usual = host_work.steps_with(analysis, found) >= host_work.STEADY * len(analysis.window.tiles)
     return found[:0] if usual else found

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.analysis.results import Analysis
+from tracelens.model.events import Int64s
 from tracelens.model.intervals import length
 from tracelens.model.units import counted, duration, percent
 
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
-    from tracelens.model.events import Int64s
-
-LONG: Final = 500_000
-"""ns without any operator from which the host does not dispatch but works. [H200: at most 463 us in 45 traces of
-steps without such work, with_stack included; an operator takes 5 to 50 us]"""
 SHARE: Final = 0.03
 """Share of the window in such stretches. [judgement]"""
 STEADY: Final = 0.5
@@ -47,12 +43,6 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         "Neither compile nor replay removes it: move it out of the step, to a worker process or onto the device, or "
         "launch the next step before it.",
     )
-
-
-def stretches(analysis: Analysis) -> Int64s:
-    """Interval set of the idle time of the window in which the host ran no operator for LONG or more."""
-    found = evidence.idle(analysis, "dispatch.python")
-    return found[found[:, 1] - found[:, 0] >= LONG]
 
 
 def steps_with(analysis: Analysis, intervals: Int64s) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from tracelens.advice.arguments import parsed, tensors, width
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Category, Int64s
+from tracelens.model.events import ABSENT, Category, Floats, Int64s
 from tracelens.model.units import counted, milliseconds
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
-    from tracelens.model.events import Floats
 
 SLOWEST: Final = 5.0
 """Bytes per ns that a collective moves at least, over the slowest network in use. [judgement: a 40 Gbit/s link]"""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Role
 from tracelens.model.units import counted
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 LOST: Final = 0.02
 """Share of graph launches without a kernel. [sound traces: 0; an overflowing buffer keeps one replay in many]"""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, host_saving_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model.units import percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 
 def lost_time(

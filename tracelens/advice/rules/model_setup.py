@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Category
 from tracelens.model.units import counted
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 BUILDING: Final = re.compile(
     r"torch/nn/modules/module\.py\(\d+\): (register_parameter|_load_from_state_dict)|torch/nn/init\.py\(\d+\)"

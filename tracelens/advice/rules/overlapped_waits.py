@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule
+from tracelens.analysis.results import Analysis
 from tracelens.model.units import counted, percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 SHARE: Final = 0.1
 """Share of the window that waits take on the host before they are worth explaining. [judgement]"""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model.units import counted
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 PINNED_SPEED: Final = 2.0
 """Pageable copies run at about half the speed of pinned ones, through a staging buffer. [literature]"""

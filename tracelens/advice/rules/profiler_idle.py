@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule, per_step_ms
+from tracelens.analysis.results import Analysis
 from tracelens.model.units import milliseconds, percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 IDLE: Final = 0.1
 """Share of the traced step in which the device waits for the host. [judgement]"""

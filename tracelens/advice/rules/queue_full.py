@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Int64s, Role
 from tracelens.model.units import milliseconds
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 FULL: Final = 900
 """Launches not begun from which a call may wait for room. [HTA documentation: 1,024; 1,012 to 1,022 seen in traces]"""

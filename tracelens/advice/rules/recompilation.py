@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.analysis.results import Analysis
+from tracelens.model.events import Int64s
 from tracelens.model.intervals import intersect, length
 from tracelens.model.units import counted, percent
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
-    from tracelens.model.events import Int64s
 
 COMPILING: Final = re.compile(
     r"^(?!.*[Gg]raph(Node|ify)).*\(dynamo_timed\)|torch/_dynamo/convert_frame\.py\(\d+\): _?compile"

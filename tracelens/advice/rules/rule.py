@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tracelens.advice.results import Finding, Form
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
+from tracelens.analysis.results import Analysis
 
 EVIDENCE = 5
 """Handles that a finding names at most."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tracelens.advice.repairs import repair
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
+from tracelens.analysis.results import Analysis
 from tracelens.model.units import counted
-
-if TYPE_CHECKING:
-    from tracelens.analysis.results import Analysis
 
 MEANINGFUL: Final = 0.005
 """Share of the window that removing all waits must be able to save before they are worth naming. [judgement]"""
