@@ -12,6 +12,7 @@ from tracelens.tui.actions import (
     EVERYWHERE,
     FORMS,
     OVERVIEW,
+    PAGE,
     SCOPES,
     TABLE,
     TIMELINE,
@@ -23,22 +24,30 @@ from tracelens.tui.actions import (
     in_scope,
     key_names,
     markdown,
+    scopes_of,
 )
 from tracelens.tui.app import TraceLens
+from tracelens.tui.links import VIEWS
 from tracelens.tui.views.advice import AdviceView
 from tracelens.tui.views.forms import FormsView
 from tracelens.tui.views.overview import OverviewView
 from tracelens.tui.views.timeline import TimelineView
+from tracelens.tui.widgets.linked import LinkedLines
 from tracelens.tui.widgets.table import TableView
 
 EATEN = {"ctrl+b", "ctrl+a", "ctrl+s", "f1"}
 """Keys that tmux, screen or terminals keep for themselves."""
 
 
-@pytest.mark.parametrize("scope", SCOPES[1:])
-def test_a_key_means_one_thing_in_a_view(scope: str) -> None:
-    keys = Counter(key for action in (*in_scope(EVERYWHERE), *in_scope(scope)) for key in action.keys)
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_key_means_one_thing_in_a_view(view: str) -> None:
+    scopes = (EVERYWHERE, *scopes_of(view))
+    keys = Counter(key for scope in scopes for action in in_scope(scope) for key in action.keys)
     assert [key for key, count in keys.items() if count > 1] == []
+
+
+def test_every_view_has_its_key() -> None:
+    assert [find(f"view_{view}").keys for view in VIEWS][:9] == [(str(number),) for number in range(1, 10)]
 
 
 def test_ids_are_unique_and_found() -> None:
@@ -58,8 +67,8 @@ def test_every_action_has_a_binding_by_its_id() -> None:
 
 
 def test_hints_show_only_what_is_valid() -> None:
-    assert dict(hints(TIMELINE, Situation())) == {"?": "help", "ctrl+p": "commands", "q": "quit"}
-    assert "]" in dict(hints(TIMELINE, Situation(loaded=True, events=True, selected=True)))
+    assert dict(hints("timeline", Situation())) == {"?": "help", "ctrl+p": "commands", "q": "quit"}
+    assert "]" in dict(hints("timeline", Situation(loaded=True, events=True, selected=True)))
 
 
 def test_the_readme_table_has_a_line_for_each_action() -> None:
@@ -70,6 +79,7 @@ def test_the_readme_table_has_a_line_for_each_action() -> None:
 
 OWNERS = {
     EVERYWHERE: TraceLens,
+    PAGE: LinkedLines,
     OVERVIEW: OverviewView,
     TIMELINE: TimelineView,
     TABLE: TableView,

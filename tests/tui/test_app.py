@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,12 @@ from textual.pilot import Pilot
 
 from tests.build import TraceBuilder
 from tests.tui.screens import opened, screen, settled, shows
+from tracelens.tui import clipboard
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
 from tracelens.tui.opening import Opening
+from tracelens.tui.targets import Filtered
+from tracelens.tui.views.overview import OverviewView
 from tracelens.tui.views.timeline import TimelineView
 
 
@@ -290,3 +294,75 @@ async def test_the_mouse_selects_and_drags(eager: Path) -> None:
         await settled(app, pilot)
         assert app.session is not None
         assert app.session.range is not None
+
+
+async def test_every_number_of_the_overview_leads_to_its_evidence(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        page = app.switcher.query_one(OverviewView)
+        await pilot.press(*["down"] * 40)
+        assert page.link == Filtered("gaps", r"\bsync\.")
+        await pilot.press("right")
+        assert page.link == Filtered("gaps", r"\bsync\.wait")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.view == "gaps"
+        assert shows(app, "1 of 3  filter")
+        assert shows(app, "of 9 rows")
+
+
+async def test_the_checks_of_the_trust_can_be_read(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("t")
+        await pilot.pause()
+        for words in ("device_events", "bound", "100.0 % of device events have a launch record"):
+            assert shows(app, words)
+
+
+async def test_findings_are_a_table_that_leads_to_the_evidence(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("9")
+        assert shows(app, "host_bound_dispatch")
+        await pilot.press("x")
+        assert shows(app, "evidence of: ")
+        await pilot.press("x", "enter")
+        await pilot.pause()
+        assert app.session is not None
+        assert app.here().select == app.session.document["findings"][0]["evidence"][0]
+
+
+async def test_filter_and_search_outlive_a_change_of_range(eager: Path) -> None:
+    async with opened(eager, place=Place("kernels")) as (app, pilot):
+        await pilot.press("backslash")
+        await typed(pilot, "relu|nvjet")
+        await pilot.press("slash")
+        await typed(pilot, "nvjet")
+        await pilot.press("r", "2", "down", "down", "right", "v", "v")
+        await settled(app, pilot)
+        assert app.session is not None
+        assert app.session.range is not None
+        await pilot.press("3")
+        assert shows(app, "filter 'relu|nvjet'")
+        assert shows(app, "search 'nvjet'")
+        assert shows(app, "total▴")
+        assert not shows(app, "add_kernel")
+
+
+async def test_the_selection_is_shared_by_the_views(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("G")
+        await pilot.pause()
+        chosen = app.here().select
+        await pilot.press("5")
+        assert app.here().select == chosen
+        await pilot.press("home", "down", "enter")
+        await pilot.pause()
+        assert app.here().select != chosen
+
+
+async def test_a_table_is_copied_as_markdown(eager: Path) -> None:
+    async with opened(eager, place=Place("kernels")) as (app, pilot):
+        await pilot.press("M")
+        assert shows(app, "Copied the table's first 3 rows")
+    copied = clipboard.fallback(os.environ).read_text().splitlines()
+    assert copied[0].startswith("| share | total |")
+    assert len(copied) == 5

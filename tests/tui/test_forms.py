@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.build import TraceBuilder
 from tests.tui.screens import eager_steps, screen, settled, shows
@@ -18,6 +21,10 @@ from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
 from tracelens.tui.opening import Opening
 from tracelens.tui.runs import changes, step_facts
+from tracelens.tui.steps import typical_step
+from tracelens.tui.views.forms import FormsView
+from tracelens.tui.views.timeline import TimelineView
+from tracelens.tui.widgets.timeline import LaneView
 
 
 def replayed() -> TraceBuilder:
@@ -70,7 +77,7 @@ def test_a_broken_manifest_is_refused(tmp_path: Path) -> None:
 
 
 def test_kernels_vanish_appear_and_change() -> None:
-    before, after = (step_facts(analyze(builder.trace())) for builder in (eager_steps(), replayed()))
+    before, after = (step_facts(analyze(builder.trace()), "form") for builder in (eager_steps(), replayed()))
     found = {one.name: one.kind for one in changes(before, after)}
     assert found == {
         "triton_poi_fused_relu_add_0": "appeared",
@@ -81,26 +88,99 @@ def test_kernels_vanish_appear_and_change() -> None:
     assert (before.device_ns, after.device_ns) == (130_000, 90_000)
 
 
-async def test_forms_lie_side_by_side(run: Path) -> None:
+def test_a_step_begins_at_its_first_device_event() -> None:
+    step = typical_step(analyze(eager_steps().trace()), "eager")
+    assert [lane.title for lane in step.lanes] == ["eager idle", "eager stream 7", "eager operators", "eager calls"]
+    idle, stream, operators, calls = step.lanes
+    assert (stream.start.tolist(), stream.end.tolist()) == ([0, 300_000, 700_000], [40_000, 330_000, 760_000])
+    assert (idle.start.tolist(), idle.end.tolist()) == ([40_000, 330_000, 760_000], [300_000, 700_000, 1_000_000])
+    assert step.begin == -70_000
+    assert step.end == 1_000_000
+    assert operators.start.tolist() == [-60_000, 230_000, 630_000, 940_000]
+    assert calls.label(2) == "cudaDeviceSynchronize"
+
+
+def test_no_steps_no_lanes() -> None:
+    assert typical_step(analyze(TraceBuilder().trace()), "eager").lanes == ()
+
+
+@asynccontextmanager
+async def forms(run: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[tuple[TraceLens, Pilot[int]]]:
+    """The forms of a run, all read."""
     found = read_run(run)
     assert isinstance(found, Run)
-    opening = Opening(str(found.first_trace()))
+    opening = Opening(str(found.first_trace() or run), run=found)
     app = TraceLens(opening, place=Place(), run=found)
     opening.start()
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=size) as pilot:
         await settled(app, pilot)
-        await pilot.press("9")
+        await pilot.press("F")
         await settled(app, pilot)
-        for words in ("0.190-0.21", "torch.compile failed", "One traced step"):
+        await pilot.pause()
+        yield app, pilot
+
+
+async def pressed(pilot: Pilot[int], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause()
+
+
+async def test_forms_lie_side_by_side(run: Path) -> None:
+    async with forms(run) as (app, pilot):
+        for words in ("0.190-0.21", "torch.compile failed", "eager stream 7", "both stream 7"):
             assert shows(app, words), screen(app)
-        await pilot.press("down", "down")
+        await pressed(pilot, "down", "down")
         for words in ("1 appeared", "2 launches removed", "model.py:41", "size mismatch at model.py:50"):
-            assert shows(app, words)
-        await pilot.press("enter")
+            assert shows(app, words), screen(app)
+
+
+async def test_a_kernel_is_marked_in_all_steps_and_leads_into_both_timelines(run: Path) -> None:
+    async with forms(run) as (app, pilot):
+        view = app.switcher.query_one(FormsView)
+        await pressed(pilot, "down", "down", "down", "down")
+        assert view.changed == "triton_poi_fused_relu_add_0"
+        lanes = app.query_one("#forms LaneView", LaneView).state
+        assert {lanes.lanes[number].title for number in lanes.found} == {"both stream 7"}
+        await pressed(pilot, "left_square_bracket")
+        assert shows(app, "Eager does not run this kernel.")
+        await pressed(pilot, "right_square_bracket")
         await settled(app, pilot)
+        assert app.switcher.query_one(TimelineView).selected_name == "triton_poi_fused_relu_add_0"
         assert shows(app, "both.pt.trace.json.gz")
-        await pilot.press("2", "9")
-        assert shows(app, "Forms of the same step")
+        await pressed(pilot, "F", "up", "left_square_bracket")
+        await settled(app, pilot)
+        assert "add_kernel" in app.switcher.query_one(TimelineView).selected_name
+        assert shows(app, "eager.pt.trace.json.gz")
+
+
+async def test_the_steps_zoom_together(run: Path) -> None:
+    async with forms(run) as (app, pilot):
+        state = app.query_one("#forms LaneView", LaneView).state
+        whole = state.view
+        await pressed(pilot, "w", "d")
+        assert state.view.span == whole.span // 2
+        await pressed(pilot, "0")
+        assert state.view == whole
+
+
+async def test_the_overview_says_what_was_measured(run: Path) -> None:
+    async with forms(run) as (app, pilot):
+        await pressed(pilot, "1")
+        assert shows(app, "measured")
+        assert app.session is not None
+        assert app.session.document["forms"]["eager"]["step_ms"] == 0.9
+
+
+async def test_a_run_without_traces_shows_what_it_measured(run: Path) -> None:
+    for trace in run.glob("*.gz"):
+        trace.unlink()
+    async with forms(run) as (app, pilot):
+        assert shows(app, "0.190-0.21")
+        await pressed(pilot, "1")
+        assert shows(app, "the run has no trace")
+        await pressed(pilot, "2", "3", "9", "8")
+        assert app.view == "advice"
 
 
 def test_a_directory_lists_traces_without_manifests(run: Path) -> None:

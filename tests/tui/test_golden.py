@@ -10,7 +10,7 @@ import pytest
 from tests.reporting import example
 from tests.tui.screens import SIZES, opened, screen
 from tracelens.reporting.document import build
-from tracelens.tui.actions import TIMELINE, Situation, markdown
+from tracelens.tui.actions import Situation, markdown
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
 from tracelens.tui.pages.advice import advice
@@ -69,10 +69,10 @@ def test_the_overview_is_as_recorded(width: int) -> None:
 
 def test_the_advice_is_as_recorded() -> None:
     document = build(example.analysis(), example.advice(), limit=0)
-    expect("advice.txt", "\n".join(text(line).rstrip() for line in advice(document, 0, 80)[0]) + "\n")
+    expect("advice.txt", "\n".join(text(line).rstrip() for line in advice(document, 80)) + "\n")
 
 
 def test_help_is_as_recorded_and_the_readme_has_the_keys() -> None:
-    expect("help.txt", "\n".join(text(line).rstrip() for line in help_rows(TIMELINE, Situation(loaded=True))) + "\n")
+    expect("help.txt", "\n".join(text(line).rstrip() for line in help_rows("timeline", Situation(loaded=True))) + "\n")
     readme = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
     assert f"<!-- keys -->\n{markdown()}" in readme

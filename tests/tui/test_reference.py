@@ -44,7 +44,7 @@ def look_at_everything(session: Session) -> None:
     """Every page, table and lane can be drawn, and every line fits."""
     atlas = Atlas.of(session.analysis)
     lines = overview(session.document, largest_costs(session.analysis), WIDTH)
-    lines += advice(session.document, 0, WIDTH)[0]
+    lines += advice(session.document, WIDTH)
     state = TimelineState(atlas.lanes)
     state.resize(WIDTH)
     assert all(len(paint(lane, state.view, selected=0).text) == WIDTH for lane in state.lanes)
@@ -58,7 +58,7 @@ def look_at_everything(session: Session) -> None:
         assert handle is None or atlas.find(handle) == selection
     assert [text(line) for line in lines if len(text(line)) > WIDTH] == []
     for name in TABLES:
-        linked = linked_table(session, name, atlas.gap_handles)
+        linked = linked_table(session, atlas, name)
         widths = linked.table.widths(WIDTH)
         assert all(linked.table.line(row, widths) for row in linked.table.order[:5].tolist())
         assert np.isin(linked.row[linked.gap == ABSENT], np.arange(-1, len(session.trace.events))).all()

@@ -9,12 +9,20 @@ from typing import Final
 from textual.binding import Binding
 
 EVERYWHERE: Final = "everywhere"
+PAGE: Final = "overview, advice, forms"
 OVERVIEW: Final = "overview"
 TIMELINE: Final = "timeline"
 TABLE: Final = "tables"
 ADVICE: Final = "advice"
 FORMS: Final = "forms"
-SCOPES: Final = (EVERYWHERE, OVERVIEW, TIMELINE, TABLE, ADVICE, FORMS)
+SCOPES: Final = (EVERYWHERE, PAGE, OVERVIEW, TIMELINE, TABLE, ADVICE, FORMS)
+SCOPES_OF: Final = {
+    "overview": (OVERVIEW, PAGE),
+    "timeline": (TIMELINE,),
+    "advice": (ADVICE, PAGE),
+    "forms": (FORMS, PAGE),
+}
+"""What is valid in a view beside what is valid everywhere; the other views are tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,8 @@ class Situation:
     """The recommendation comes with code."""
     aggregate: bool = False
     """The table's rows stand for many events each."""
+    changed: bool = False
+    """A kernel that differs between two forms is under the cursor."""
 
 
 Valid = Callable[[Situation], bool]
@@ -77,6 +87,10 @@ def _selected(situation: Situation) -> bool:
     return situation.selected
 
 
+def _changed(situation: Situation) -> bool:
+    return situation.changed
+
+
 ACTIONS: Final = (
     Action("view_overview", ("1",), "Overview: verdict, forms and where the step goes", EVERYWHERE, _loaded),
     Action("view_timeline", ("2",), "Timeline: threads, streams and gaps", EVERYWHERE, _loaded),
@@ -86,7 +100,8 @@ ACTIONS: Final = (
     Action("view_syncs", ("6",), "Sync points", EVERYWHERE, _loaded),
     Action("view_launches", ("7",), "Launches", EVERYWHERE, _loaded),
     Action("view_advice", ("8",), "Advice: findings, blockers and what to do first", EVERYWHERE, _loaded),
-    Action("view_forms", ("9",), "Forms: the same step in each form, side by side", EVERYWHERE, lambda s: s.run),
+    Action("view_findings", ("9",), "Findings as a table", EVERYWHERE, _loaded),
+    Action("view_forms", ("F",), "Forms: the same step in each form, side by side", EVERYWHERE, lambda s: s.run),
     Action("next_view", ("tab",), "Next view", EVERYWHERE, _loaded),
     Action("previous_view", ("shift+tab",), "Previous view", EVERYWHERE, _loaded),
     Action("next_gap", ("g",), "Next gap", EVERYWHERE, _gaps, "gap"),
@@ -98,18 +113,24 @@ ACTIONS: Final = (
     Action("filter", ("backslash",), "Filter to names (regular expression, ! for all others)", EVERYWHERE, _loaded),
     Action("whole_window", ("V",), "Tables of the whole window again", EVERYWHERE, lambda s: s.ranged),
     Action("cancel", ("escape",), "Clear the search, the range or the filter", EVERYWHERE, _loaded),
-    Action("copy", ("y",), "Copy the name, the row or the code in view", EVERYWHERE, _loaded),
+    Action("copy", ("y",), "Copy the name, the row or the verdict in view", EVERYWHERE, _loaded),
     Action("copy_link", ("Y",), "Copy the command that opens this view", EVERYWHERE, _loaded),
     Action("export", ("e",), "Export a report or a picture of the screen", EVERYWHERE, _loaded, "export"),
     Action("toggle_dark", ("ctrl+t",), "Light or dark", EVERYWHERE, _always),
     Action("help", ("question_mark",), "Help on the keys", EVERYWHERE, _always, "help"),
     Action("command_palette", ("ctrl+p",), "Find a command, a kernel or a time", EVERYWHERE, _always, "commands"),
     Action("quit", ("q", "ctrl+c"), "Quit", EVERYWHERE, _always, "quit"),
+    Action("link_up", ("up", "k"), "Link above, or scroll up", PAGE, _loaded),
+    Action("link_down", ("down", "j"), "Link below, or scroll down", PAGE, _loaded),
+    Action("link_left", ("left", "h"), "Link before", PAGE, _loaded),
+    Action("link_right", ("right", "l"), "Link behind", PAGE, _loaded),
+    Action("link_page_up", ("pageup",), "Screen up", PAGE, _loaded),
+    Action("link_page_down", ("pagedown", "space"), "Screen down", PAGE, _loaded),
+    Action("follow_link", ("enter",), "Go where the link leads: the evidence of a number", PAGE, _loaded, "evidence"),
     Action("cost_1", ("z",), "Jump to the largest cost", OVERVIEW, _loaded),
     Action("cost_2", ("x",), "Jump to the second largest cost", OVERVIEW, _loaded),
     Action("cost_3", ("c",), "Jump to the third largest cost", OVERVIEW, _loaded),
-    Action("scroll_up", ("up", "k"), "Scroll up", OVERVIEW, _always),
-    Action("scroll_down", ("down", "j"), "Scroll down", OVERVIEW, _always),
+    Action("checks", ("t",), "All checks of the trace's trust", OVERVIEW, _loaded),
     Action("zoom_in", ("w", "plus", "equals_sign"), "Zoom in at the cursor", TIMELINE, _events, "zoom"),
     Action("zoom_out", ("s", "minus"), "Zoom out", TIMELINE, _events),
     Action("pan_left", ("a",), "Pan to earlier", TIMELINE, _events, "pan"),
@@ -140,13 +161,15 @@ ACTIONS: Final = (
     Action("sort_reverse", ("r",), "Reverse the order", TABLE, _loaded),
     Action("jump", ("enter",), "Jump to the event in the timeline", TABLE, _loaded, "jump"),
     Action("events", ("x",), "The single events behind a row; again: back", TABLE, lambda s: s.aggregate, "events"),
-    Action("finding_up", ("up", "k"), "Finding above", ADVICE, _loaded),
-    Action("finding_down", ("down", "j"), "Finding below", ADVICE, _loaded),
-    Action("evidence", ("enter",), "Jump to the evidence; again: the next piece", ADVICE, _loaded, "evidence"),
+    Action("copy_table", ("M",), "Copy the table as Markdown", TABLE, _loaded),
     Action("copy_snippet", ("c",), "Copy the code that applies the advice", ADVICE, lambda s: s.snippet, "code"),
-    Action("form_up", ("up", "k"), "Form above", FORMS, lambda s: s.run),
-    Action("form_down", ("down", "j"), "Form below", FORMS, lambda s: s.run),
-    Action("open_form", ("enter",), "Open the trace of a form", FORMS, lambda s: s.run, "open"),
+    Action("steps_in", ("w", "plus", "equals_sign"), "Zoom in on all steps", FORMS, lambda s: s.run, "zoom"),
+    Action("steps_out", ("s", "minus"), "Zoom out", FORMS, lambda s: s.run),
+    Action("steps_left", ("a",), "Pan to earlier", FORMS, lambda s: s.run),
+    Action("steps_right", ("d",), "Pan to later", FORMS, lambda s: s.run, "pan"),
+    Action("steps_fit", ("0",), "Fit the longest step", FORMS, lambda s: s.run),
+    Action("before", ("left_square_bracket",), "The kernel in the first form's timeline", FORMS, _changed, "before"),
+    Action("after", ("right_square_bracket",), "The kernel in the chosen form's timeline", FORMS, _changed, "after"),
 )
 
 NAMES: Final = {
@@ -187,10 +210,21 @@ def key_names(action: Action) -> str:
     return " ".join(NAMES.get(key, key) for key in action.keys)
 
 
-def hints(scope: str, situation: Situation) -> Iterator[tuple[str, str]]:
-    """Key and word of the actions worth a reminder: those of the view first, of valid ones only."""
-    for action in dict.fromkeys((*in_scope(scope), *in_scope(EVERYWHERE))):
-        if action.hint and action.valid(situation):
+def offered(view: str, situation: Situation) -> Iterator[Action]:
+    """The actions that make sense in a view now, its own first."""
+    for scope in (*scopes_of(view), EVERYWHERE):
+        yield from (action for action in in_scope(scope) if action.valid(situation))
+
+
+def scopes_of(view: str) -> tuple[str, ...]:
+    """The scopes of a view's own actions; none before a trace is open."""
+    return SCOPES_OF.get(view, (TABLE,)) if view else ()
+
+
+def hints(view: str, situation: Situation) -> Iterator[tuple[str, str]]:
+    """Key and word of the actions worth a reminder."""
+    for action in offered(view, situation):
+        if action.hint:
             yield NAMES.get(action.keys[0], action.keys[0]), action.hint
 
 

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 from textual import work
 from textual.command import Provider
+from textual.widget import Widget
 
 from tracelens.analysis.describe import describe
 from tracelens.errors import TraceLensError
-from tracelens.loading.load import event_args
+from tracelens.loading.reread import event_args
 from tracelens.model.events import Trace
 from tracelens.reporting import phrases
 from tracelens.reporting.details import to_text
@@ -77,6 +78,10 @@ class TraceLens(Desk):
         """To the advice."""
         await self.show("advice")
 
+    async def action_view_findings(self) -> None:
+        """To the findings."""
+        await self.show("findings")
+
     async def action_view_forms(self) -> None:
         """To the forms."""
         await self.show("forms")
@@ -98,8 +103,10 @@ class TraceLens(Desk):
         if action.scope == EVERYWHERE:
             await self.run_action(action.id)
             return
-        widget = self.tables.grid if self.tables is not None else self.switcher.visible_content
-        if widget is not None:
+        widget = self.screen_stack[0].focused
+        while widget is not None and not hasattr(widget, f"action_{action.id}"):
+            widget = widget.parent
+        if isinstance(widget, Widget):
             await self.run_action(action.id, default_namespace=widget)
 
     # -- gaps -----------------------------------------------------------------------------------------------
@@ -238,7 +245,7 @@ class TraceLens(Desk):
 
     def action_help(self) -> None:
         """The keys."""
-        self.push_screen(TextDialog("Keys (Esc leaves)", help_rows(self.scope, self.situation)))
+        self.push_screen(TextDialog("Keys (Esc leaves)", help_rows(self.view, self.situation)))
 
     def on_details(self, message: Details) -> None:
         """All that is known of an event, read in a thread."""
@@ -274,8 +281,7 @@ class TraceLens(Desk):
 
     async def action_quit(self) -> None:
         """Leave."""
-        if self._opening is not None:
-            self._opening.cancel()
+        self.stop_opening()
         self.exit(int(self.code), return_code=int(self.code))
 
 

@@ -13,7 +13,7 @@ from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT
 from tracelens.model.names import names_of
 from tracelens.tui.inks import CLASS_INKS, Ink
-from tracelens.tui.paint import short_name
+from tracelens.tui.paint import telling_name
 from tracelens.tui.timeline import Selection
 
 SHOWN: Final = 3
@@ -84,5 +84,5 @@ def _kernels(analysis: Analysis, most: int) -> Iterator[Cost]:
     window = max(analysis.attribution.window_ns, 1)
     for index in np.argsort(-total, kind="stable")[:most].tolist():
         row, ns = int(rows[first[index]]), int(total[index])
-        title = short_name(names_of(analysis.trace, np.array([row]))[0])
+        title = telling_name(names_of(analysis.trace, np.array([row]))[0])
         yield Cost(title, ns, ns / window, Ink.KERNEL, Selection(row=row))

@@ -2,51 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 from textual import work
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
 from tracelens.errors import TraceLensError
-from tracelens.exitcodes import ExitCode
 from tracelens.loading.runs import Run
 from tracelens.model import units
-from tracelens.tui.actions import ADVICE, EVERYWHERE, FORMS, OVERVIEW, TABLE, TIMELINE, Situation, find, hints
+from tracelens.tui.actions import EVERYWHERE, Situation, find, hints
+from tracelens.tui.entrance import Entrance
 from tracelens.tui.links import VIEWS, Place
 from tracelens.tui.opening import Opening
+from tracelens.tui.pages.checks import checks
 from tracelens.tui.rows import Look, Piece, Row, cut_left, quiet, row
+from tracelens.tui.search import Query
 from tracelens.tui.session import Atlas, Session, judge
-from tracelens.tui.shell import Shell
 from tracelens.tui.tables import TABLES
+from tracelens.tui.targets import Checks, Filtered, FormOf, Stretch
 from tracelens.tui.timeline import Selection
 from tracelens.tui.views.advice import AdviceView
+from tracelens.tui.views.dialog import TextDialog
 from tracelens.tui.views.forms import FormsView
-from tracelens.tui.views.messages import Jump, JumpTo, OpenPath, Ranged, Said, Walk
-from tracelens.tui.views.opening import LoadingView, PickerView, RefusedView
+from tracelens.tui.views.messages import Follow, OpenPath, Ranged, Said, Walk
 from tracelens.tui.views.overview import OverviewView
 from tracelens.tui.views.table import TablesView
 from tracelens.tui.views.timeline import TimelineView
 
-TICK_S: Final = 0.05
-"""How often a trace that is being opened is looked at."""
-SCOPE_OF: Final = {"overview": OVERVIEW, "timeline": TIMELINE, "advice": ADVICE, "forms": FORMS}
 
-
-class Desk(Shell):
-    """Opens a trace, and shows one view of it at a time."""
-
-    @dataclass
-    class Ended(Message):
-        """Opening has ended, well or not."""
-
-        opening: Opening
+class Desk(Entrance):
+    """Shows one view of a trace at a time."""
 
     @dataclass
     class AtlasMade(Message):
@@ -69,73 +60,22 @@ class Desk(Shell):
         folder: str = "",
         run: Run | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(opening, files=files, folder=folder)
         self._run_directory = run
-        self._opening = opening
-        self._files, self._folder = files, folder
         self._place: Place | None = place
-        self._ticking: Timer | None = None
-        self._ticks = 0
         self._whole: Session | None = None
         self._first: Session | None = None
         self.session: Session | None = None
         self.atlas: Atlas | None = None
         self._later: list[Message] = []
         self.view = ""
-        self.code = ExitCode.OK
 
-    # -- opening --------------------------------------------------------------------------------------------
-
-    async def on_mount(self) -> None:
-        """Begin with what there is to open."""
-        if self._opening is not None:
-            await self._begin(self._opening)
-        else:
-            await self._put(PickerView(self._folder, self._files))
-
-    async def _begin(self, opening: Opening) -> None:
-        self._opening = opening
-        await self._put(LoadingView(opening))
-        self._ticking = self.set_interval(TICK_S, self._tick)
-        self._tick()
-
-    async def _put(self, widget: Widget) -> None:
-        """Show a widget of its own id."""
-        assert widget.id is not None
-        if self.switcher.query(f"#{widget.id}"):
-            await self.switcher.query_one(f"#{widget.id}").remove()
-        await self.switcher.add_content(widget, set_current=True)
-        self.screen_stack[0].set_focus(widget)
-        self.sync_lines()
-
-    def _tick(self) -> None:
-        """Look at how the opening is doing; draw its progress four times a second."""
-        opening = self._opening
-        if opening is None:
-            return
-        self._ticks += 1
-        if opening.done:
-            self._opening = None
-            self.post_message(self.Ended(opening))
-        elif self._ticks % 5 == 1:
-            self.switcher.query_one(LoadingView).sync()
-
-    async def on_desk_ended(self, message: Ended) -> None:
-        """Show what was read, or why nothing was."""
-        opening = message.opening
-        if self._ticking is not None:
-            self._ticking.stop()
-        if isinstance(opening.session, Session):
-            await self._opened(opening.session)
-        else:
-            self.code = ExitCode(opening.exit_code)
-            await self._put(RefusedView(opening.error or "nothing was read"))
-
-    async def _opened(self, session: Session) -> None:
+    async def opened(self, session: Session) -> None:
+        """Begin with the overview, and prepare the timeline meanwhile."""
         self.session, self.view = session, "overview"
         self._whole = session if session.range is None else None
         self._first = self._first or session
-        await self._put(OverviewView(session))
+        await self.put(OverviewView(session))
         self._make_atlas(session)
 
     @work(thread=True, exclusive=True, group="atlas", exit_on_error=False)
@@ -161,12 +101,17 @@ class Desk(Shell):
             self.say(f"Internal error: {type(error).__name__}: {error}; please report it.")
 
     async def on_open_path(self, message: OpenPath) -> None:
-        """Open the trace that was picked, instead of the one that is open."""
-        await self.switcher.remove_children()
+        """Open another trace instead of the one that is open; the forms of the run stay."""
+        if self.session is not None and self.session.path == message.path and message.place.select is not None:
+            self.post_message(Follow(message.place))
+            return
+        for view in [view for view in self.switcher.children if view.id != "forms"]:
+            await view.remove()
         self.session = self.atlas = self._whole = None
+        self._place = message.place
         opening = Opening(message.path)
         opening.start()
-        await self._begin(opening)
+        await self.begin(opening)
 
     # -- views ----------------------------------------------------------------------------------------------
 
@@ -176,13 +121,14 @@ class Desk(Shell):
             self._place = Place(view)
             self.say("Preparing the timeline ...")
             return
-        self.view, self._said = view, ""
+        selection, self.view, self._said = self.selection, view, ""
         widget = await self._widget(view)
         self.switcher.current = widget.id
         if isinstance(widget, TablesView):
-            widget.turn_to(view)
+            widget.turn_to(view, selection)
         # At once, so that the next key is the new view's.
-        self.screen_stack[0].set_focus(widget.grid if isinstance(widget, TablesView) else widget)
+        inner = widget.grid if isinstance(widget, TablesView) else None
+        self.screen_stack[0].set_focus(widget.page if isinstance(widget, FormsView) else inner or widget)
         self.sync_lines()
 
     async def _widget(self, view: str) -> Widget:
@@ -195,8 +141,8 @@ class Desk(Shell):
     def _make(self, name: str) -> Widget:
         if name == "advice" and self.session is not None:
             return AdviceView(self.session)
-        if name == "forms" and self.session is not None and self._run_directory is not None:
-            return FormsView(self._run_directory, self._first or self.session)
+        if name == "forms" and self._first is not None and self._run_directory is not None:
+            return FormsView(self._run_directory, self._first)
         session, atlas = self._must()
         return TablesView(session, atlas) if name == "tables" else TimelineView(session, atlas)
 
@@ -220,7 +166,9 @@ class Desk(Shell):
         """What is selected in the view that is shown."""
         if self.view == "timeline" and self.switcher.query(TimelineView):
             return self.switcher.query_one(TimelineView).state.selection
-        return self.tables.selection if self.tables is not None else Selection()
+        return self.tables.selection if self.tables is not None and self.switcher.query(TablesView) else Selection()
+
+    # -- ways to events -------------------------------------------------------------------------------------
 
     def _waits(self, message: Message) -> bool:
         """Whether a message must wait until lanes are made; then it comes again."""
@@ -234,18 +182,39 @@ class Desk(Shell):
         if not self._waits(message):
             (await self.timeline()).walk(message.way)
 
-    async def on_jump(self, message: Jump) -> None:
-        """Show an event or gap in the timeline."""
-        if self._waits(message):
-            return
-        timeline = await self.timeline()
-        if not timeline.select(message.selection):
-            self.say("No lane shows this event; T shows all lanes, Esc clears the filter.")
+    async def on_follow(self, message: Follow) -> None:
+        """Go where a link leads; views that need no lanes at once."""
+        match message.link:
+            case Checks() if self.session is not None:
+                self.push_screen(TextDialog("Trust (Esc leaves)", checks(self.session.document)))
+            case FormOf():
+                await self.show("forms")
+            case Place(view=view, select=None):
+                await self.show(view)
+            case link if not self._waits(message):
+                await self._follow_to_event(link)
+            case _:
+                pass
 
-    async def on_jump_to(self, message: JumpTo) -> None:
-        """Show what a handle names in the timeline."""
-        if not self._waits(message):
-            await self._select(message.handle)
+    async def _follow_to_event(self, link: object) -> None:
+        match link:
+            case Selection():
+                await self._jump(link)
+            case Place(select=str(handle)):
+                await self._select(handle)
+            case Stretch(start=start, end=end):
+                (await self.timeline()).look(start, end)
+            case Filtered(view=view, filter=wanted):
+                await self.show(view)
+                if self.tables is not None:
+                    self.tables.filter(Query.parse(wanted))
+            case _:
+                pass
+
+    async def _jump(self, selection: Selection) -> None:
+        timeline = await self.timeline()
+        if not timeline.select(selection):
+            self.say("No lane shows this event; T shows all lanes, Esc clears the filter.")
 
     async def _select(self, handle: str) -> None:
         _, atlas = self._must()
@@ -254,7 +223,7 @@ class Desk(Shell):
         except TraceLensError as error:
             self.say(str(error))
         else:
-            await self.on_jump(Jump(selection))
+            await self._jump(selection)
 
     # -- the window -----------------------------------------------------------------------------------------
 
@@ -311,7 +280,8 @@ class Desk(Shell):
             ranged=session is not None and session.range is not None,
             history=bool(state and state.history.past),
             snippet=session is not None and bool(session.document["recommendation"]["snippet"]),
-            aggregate=tables is not None and tables.aggregate,
+            aggregate=tables is not None and tables.expands,
+            changed=self.view == "forms" and self.switcher.query_one(FormsView).changed is not None,
         )
 
     @property
@@ -319,29 +289,19 @@ class Desk(Shell):
         """Whether a run directory is open."""
         return self._run_directory is not None
 
-    @property
-    def scope(self) -> str:
-        """The scope of actions of the view that is shown."""
-        return TABLE if self.view in TABLES else SCOPE_OF.get(self.view, EVERYWHERE)
-
-    def sync_lines(self) -> None:
-        """Draw tabs and status."""
-        self.lines("tabs").show([self._tabs()])
-        self.sync_status()
-
-    def _tabs(self) -> Row:
+    def tabs(self) -> Row:
+        """The views, and which of them is shown."""
+        if self.session is None:
+            return row(quiet(" tracelens"))
         views = [view for view in VIEWS if view != "forms" or self.has_run]
-        width = sum(len(view) + 4 for view in views)
-        pieces: list[Piece] = []
-        for number, view in enumerate(views, 1):
-            name = view.capitalize() if width <= self.size.width else view[:4].capitalize()
-            pieces.append(Piece(f" {number} {name} ", Look.CURSOR if view == self.view else Look.PLAIN))
-        return tuple(pieces) if self.session is not None else row(quiet(" tracelens"))
+        names = next(names for names in _tab_names(views, self.view) if sum(map(len, names)) <= self.size.width)
+        tabs = zip(views, names, strict=True)
+        return tuple(Piece(name, Look.CURSOR if view == self.view else Look.PLAIN) for view, name in tabs)
 
     def status(self) -> Row:
         """Where we are, and a few keys."""
         # One look for all keys: a change of colour for each would cost more bytes than the text.
-        keys = "  ".join(f"{key} {word}" for key, word in hints(self.scope, self.situation))
+        keys = "  ".join(f"{key} {word}" for key, word in hints(self.view, self.situation))
         return row(Piece(f" {self._where()}  ".lstrip()), quiet(f" {keys}"))
 
     def _where(self) -> str:
@@ -366,3 +326,11 @@ class Desk(Shell):
         if isinstance(self.screen, ModalScreen):
             return action == "quit"
         return registered.scope != EVERYWHERE or registered.valid(self.situation)
+
+
+def _tab_names(views: Sequence[str], shown: str) -> Iterator[list[str]]:
+    """What the tabs say: names, short names, or keys alone."""
+    keys = {view: find(f"view_{view}").keys[0] for view in views}
+    for length in (20, 4):
+        yield [f" {keys[view]} {view[:length].capitalize()} " for view in views]
+    yield [f" {keys[view]} {view.capitalize() if view == shown else ''}" for view in views]

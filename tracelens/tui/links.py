@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-VIEWS = ("overview", "timeline", "kernels", "operators", "gaps", "syncs", "launches", "advice", "forms")
+VIEWS = ("overview", "timeline", "kernels", "operators", "gaps", "syncs", "launches", "advice", "findings", "forms")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +26,10 @@ SELECTED: Final = 128
 NARROWEST_LABEL: Final = 4
 MOST_RUNS: Final = 8
 """More changes of ink than this in one line cost more bytes over a slow line than they tell."""
+
+FUNCTOR: Final = re.compile(
+    r"\b(?!(?:[AB]Unary|Binary)Functor|gpu_kernel_impl)(\w*(?:Functor|Ops|_kernel_impl|_kernel_cuda)\w*)"
+)
 
 Cells = npt.NDArray[np.str_]
 
@@ -155,6 +160,13 @@ def short_name(name: str) -> str:
         return plain if "/" in plain or plain.count("::") < 2 else plain.rpartition("::")[2]
     bare = "".join(_outside_brackets(plain)).strip()
     return bare.rpartition("::")[2] or plain
+
+
+def telling_name(name: str) -> str:
+    """A kernel's short name and what it computes, which generic kernels have in their template arguments."""
+    base = short_name(name)
+    inner = dict.fromkeys(FUNCTOR.findall(name))
+    return " ".join([base, *[word for word in inner if word != base][:1]])
 
 
 def _outside_brackets(text: str) -> Iterator[str]:

@@ -11,9 +11,9 @@ import numpy as np
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from tracelens.model import units
-from tracelens.tui.actions import EVERYWHERE, Action, in_scope, key_names
+from tracelens.tui.actions import Action, key_names, offered
 from tracelens.tui.timeline import Selection
-from tracelens.tui.views.messages import Jump
+from tracelens.tui.views.messages import Follow
 
 if TYPE_CHECKING:
     from tracelens.tui.app import TraceLens
@@ -29,10 +29,8 @@ class Commands(Provider):
         return cast("TraceLens", self.app)
 
     def _valid(self) -> Iterator[Action]:
-        situation = self._desk.situation
-        scopes = (self._desk.scope, EVERYWHERE)
-        for action in (action for scope in dict.fromkeys(scopes) for action in in_scope(scope)):
-            if action.id != "command_palette" and action.valid(situation):
+        for action in offered(self._desk.view, self._desk.situation):
+            if action.id != "command_palette":
                 yield action
 
     async def discover(self) -> Hits:
@@ -66,5 +64,5 @@ class Commands(Provider):
         names, first = np.unique(events.name[rows], return_index=True)
         named = ((atlas.trace.names[int(name)], int(rows[at])) for name, at in zip(names, first, strict=True))
         for name, at in islice((one for one in named if wanted in one[0].lower()), MOST_KERNELS):
-            jump = partial(self._desk.post_message, Jump(Selection(row=at)))
+            jump = partial(self._desk.post_message, Follow(Selection(row=at)))
             yield Hit(0.5, f"Kernel {name}".replace("[", "\\["), jump)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -31,6 +31,8 @@ class Piece:
 
     text: str
     look: Look | Ink = Look.PLAIN
+    link: object = None
+    """Where it leads, if anywhere; what follows links knows their kinds."""
 
 
 Row: TypeAlias = tuple[Piece, ...]
@@ -82,7 +84,7 @@ def _cropped(line: Row, width: int) -> Iterator[Piece]:
     for piece in line:
         if left <= 0:
             return
-        yield piece if len(piece.text) <= left else Piece(cut(piece.text, left), piece.look)
+        yield piece if len(piece.text) <= left else replace(piece, text=cut(piece.text, left))
         left -= len(piece.text)
 
 

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracelens.analysis.handles import DEVICE_EVENT, handles_of
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, SUBMITS, Category
-from tracelens.tui.coverage import Coverage
+from tracelens.tui.steps import Step, typical_step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepFacts:
-    """What one step of a form holds, on average over the counted steps."""
+    """What one step of a form holds, on average over the counted steps, and one of them to look at."""
 
-    length: int
-    """ns of the first counted step in the trace."""
-    busy: Coverage
-    """When the device works in that step, in ns from its start."""
+    step: Step
     launches: float
     kernels: Mapping[str, tuple[float, float]]
     """Name of device work -> times a step, ns a step."""
+    examples: Mapping[str, str]
+    """Name of device work -> handle of its first event in that step, or in any."""
 
     @property
     def device_ns(self) -> float:
@@ -35,20 +35,22 @@ class StepFacts:
         return sum(count for count, _ in self.kernels.values())
 
 
-def step_facts(analysis: Analysis) -> StepFacts:
+def step_facts(analysis: Analysis, form: str) -> StepFacts:
     """The facts of a trace's step; of the whole window where there are no steps."""
-    trace, tiles, events = analysis.trace, analysis.window.tiles, analysis.trace.events
-    steps = max(len(tiles), 1)
-    owned = analysis.steps.owner != ABSENT
-    work = np.flatnonzero(owned & events.device_work() & (events.device == analysis.device))
-    calls = owned & (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS)
-    names, inverse = np.unique(events.name[work], return_inverse=True)
-    count = np.bincount(inverse, minlength=len(names)) / steps
-    total = np.bincount(inverse, weights=events.duration[work], minlength=len(names)) / steps
-    kernels = {trace.names[int(name)]: (float(n), float(ns)) for name, n, ns in zip(names, count, total, strict=True)}
-    start, end = (int(tiles[0, 0]), int(tiles[0, 1])) if len(tiles) else (0, 1)
-    busy = Coverage.of(events.start[work] - start, events.end[work] - start)
-    return StepFacts(max(end - start, 1), busy, float(np.count_nonzero(calls)) / steps, kernels)
+    trace, events = analysis.trace, analysis.trace.events
+    steps, step = max(len(analysis.window.tiles), 1), typical_step(analysis, form)
+    owner = analysis.steps.owner
+    work = np.flatnonzero((owner != ABSENT) & events.device_work() & (events.device == analysis.device))
+    # Those of the step that is shown come first, so that examples are of it.
+    work = work[np.argsort(owner[work] != step.number, kind="stable")]
+    calls = (owner != ABSENT) & (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS)
+    numbers, first, inverse = np.unique(events.name[work], return_index=True, return_inverse=True)
+    count = np.bincount(inverse, minlength=len(numbers)) / steps
+    total = np.bincount(inverse, weights=events.duration[work], minlength=len(numbers)) / steps
+    names = [trace.names[int(number)] for number in numbers]
+    kernels = dict(zip(names, zip(count.tolist(), total.tolist(), strict=True), strict=True))
+    examples = dict(zip(names, handles_of(trace, DEVICE_EVENT, work[first]), strict=True))
+    return StepFacts(step, float(np.count_nonzero(calls)) / steps, kernels, examples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,10 @@ class Shell(App[int]):
         self._said = text
         self.sync_status()
 
+    def tabs(self) -> Row:
+        """What the first line says."""
+        return ()
+
     def status(self) -> Row:
         """What the last line says when there is no news."""
         return ()
@@ -114,6 +118,11 @@ class Shell(App[int]):
     def sync_status(self) -> None:
         """Draw the last line."""
         self.lines("status").show([row(strong(self._said)) if self._said else self.status()])
+
+    def sync_lines(self) -> None:
+        """Draw the first line and the last."""
+        self.lines("tabs").show([self.tabs()])
+        self.sync_status()
 
     def copy(self, text: str, what: str) -> None:
         """To the terminal's clipboard, and to a file for terminals that take none."""

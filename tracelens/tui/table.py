@@ -106,6 +106,12 @@ class Table:
         self.descending = numbers if descending is None else descending
         self._arrange()
 
+    def adopt(self, other: Table) -> None:
+        """Sort, filter and search as another table of the same columns does."""
+        self.sorted_by, self.descending = other.sorted_by, other.descending
+        self.query, self.found = other.query, other.found
+        self._arrange()
+
     def filter(self, query: Query | None) -> None:
         """Show only rows in which any text is asked for."""
         self.query = query
@@ -159,6 +165,13 @@ class Table:
     def line(self, row: int, widths: Sequence[int]) -> str:
         """The cells of one row (of the columns, not of the order)."""
         return self._line([column.cell(row) for column in self.columns], widths)
+
+    def markdown(self, most: int) -> str:
+        """The first rows of the order as a Markdown table."""
+        dashes = ["---:" if column.align == ">" else "---" for column in self.columns]
+        rows = [[column.cell(row) for column in self.columns] for row in self.order[:most].tolist()]
+        lines = [[column.name for column in self.columns], dashes, *rows]
+        return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         fitted = [

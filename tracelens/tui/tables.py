@@ -3,83 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.analysis.parts import Part
+from tracelens.analysis.results import Timeline
+from tracelens.analysis.table import Table as Rows
 from tracelens.model import units
 from tracelens.model.events import ABSENT, Category, Int64s
 from tracelens.model.names import names_of
-from tracelens.tui.session import Session
+from tracelens.tui.findings import findings_table
+from tracelens.tui.linked import Linked, duration, of_range
+from tracelens.tui.session import Atlas, Session
 from tracelens.tui.table import Column, Table
-from tracelens.tui.timeline import Selection
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-TABLES: Final = ("kernels", "operators", "gaps", "syncs", "launches")
+TABLES: Final = ("kernels", "operators", "gaps", "syncs", "launches", "findings")
 AGGREGATES: Final = ("kernels", "operators")
 """Tables whose rows stand for many events each."""
 
 
-@dataclass(frozen=True, eq=False)
-class Linked:
-    """A table and, for each of its rows, the row of the trace and the gap of the device that it leads to."""
-
-    table: Table
-    row: npt.NDArray[np.integer]
-    gap: npt.NDArray[np.integer]
-    title: str
-    names: tuple[str, ...] = ()
-    """Of aggregates: the whole name that each row stands for."""
-
-    def selection(self, row: int) -> Selection:
-        """Where a row of the table leads."""
-        gap = int(self.gap[row])
-        return Selection(gap=gap) if gap != ABSENT else Selection(row=int(self.row[row]))
-
-
-def _count(value: int) -> str:
-    return f"{value:,}"
+def linked_table(session: Session, atlas: Atlas, name: str) -> Linked:
+    """One of TABLES, costliest rows first."""
+    if name == "findings":
+        return findings_table(session, atlas)
+    rows = session.analysis.tables[name]
+    columns, gap = COLUMNS[name](rows), np.full(len(rows), ABSENT)
+    if name == "gaps" and atlas.gaps is not None:
+        gap = np.searchsorted(atlas.gaps.start, rows["start_ns"])
+        columns.append(Column("holds", _held(session.analysis.timeline, gap), gives_way=True, spare=True))
+    table, title = Table(columns, sort=SORTED[name]), of_range(session)
+    if name not in AGGREGATES:
+        return Linked(table, rows["row"], gap, title)
+    names = tuple(rows["name"].tolist())
+    return Linked(table, rows["row"], gap, title, names, partial(_events_behind, session, name, names))
 
 
-def _file(where: str) -> str:
-    """The last two parts of a path with its line."""
-    return "/".join(where.split("/")[-2:])
+def _held(timeline: Timeline, gap: Int64s) -> npt.NDArray[np.object_]:
+    """The parts that each gap has pieces of: a number of the attribution is the sum of such pieces."""
+    idle = timeline.gap != ABSENT
+    bits = np.zeros(int(timeline.gap.max(initial=-1)) + 1, dtype=np.int64)
+    np.bitwise_or.at(bits, timeline.gap[idle], np.int64(1) << timeline.part[idle].astype(np.int64))
+    distinct, number = np.unique(bits[gap], return_inverse=True)
+    texts = [", ".join(f"{p.class_name}.{p.part_name}" for p in Part if held >> p & 1) for held in distinct.tolist()]
+    return np.array(texts, dtype=object)[number]
 
 
-def _duration(value: float) -> str:
-    return units.duration(int(value))
-
-
-def linked_table(session: Session, name: str, gap_handles: list[str]) -> Linked:
-    """One of TABLES, costliest rows first; `gap_handles` are those of the device's gaps, in order."""
-    frame = cast("pd.DataFrame", getattr(session.analysis, name))
-    columns = COLUMNS[name](frame)
-    table = Table(columns, sort=SORTED[name])
-    nothing = np.full(len(frame), ABSENT)
-    gap = _gap_numbers(frame, gap_handles) if name == "gaps" else nothing
-    row = frame["row"].to_numpy()
-    names = tuple(frame["name"].tolist()) if name in AGGREGATES else ()
-    return Linked(table, row, gap, f"{units.counted(len(frame), 'row')}{_of_range(session)}", names)
-
-
-def _of_range(session: Session) -> str:
-    if session.range is None:
-        return ""
-    start, end = session.range
-    return f" of the range {units.duration(start)} to {units.duration(end)}; V: the whole window"
-
-
-def _gap_numbers(frame: pd.DataFrame, gap_handles: list[str]) -> Int64s:
-    number = {handle: index for index, handle in enumerate(gap_handles)}
-    return np.array([number.get(handle, ABSENT) for handle in frame["handle"]], dtype=np.int64)
-
-
-def events_table(session: Session, kind: str, name: str) -> Linked:
+def _events_behind(session: Session, kind: str, names: tuple[str, ...], row: int) -> Linked:
     """The single events behind an aggregate row: those of one name that count for the window."""
+    name = names[row]
     events, trace = session.trace.events, session.trace
     chosen = events.device_work() if kind == "kernels" else events.category == Category.OPERATOR
     named = np.isin(events.name, np.flatnonzero([one == name for one in trace.names]))
@@ -87,8 +61,8 @@ def events_table(session: Session, kind: str, name: str) -> Linked:
     above = trace.links.operator[rows] if kind == "kernels" else trace.links.parent[rows]
     issued = np.where(above == ABSENT, "", names_of(trace, np.maximum(above, 0))) if len(rows) else np.empty(0, object)
     columns = [
-        Column("start", events.start[rows], _duration, ">"),
-        Column("length", events.duration[rows], _duration, ">"),
+        Column("start", events.start[rows], duration, ">"),
+        Column("length", events.duration[rows], duration, ">"),
         Column("stream" if kind == "kernels" else "lane", _where(session, kind, rows), _count, ">", spare=True),
         Column("operator" if kind == "kernels" else "inside", issued, gives_way=True),
     ]
@@ -113,80 +87,84 @@ def _in_window(session: Session, kind: str) -> npt.NDArray[np.bool_]:
     return (at >= 0) & (start < host[np.maximum(at, 0), 1])
 
 
-def _array(frame: pd.DataFrame, name: str) -> npt.NDArray[Any]:
-    """A column's values; missing texts are None, missing numbers NaN."""
-    column = frame[name]
-    if column.dtype.kind in "iufb":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.hasnans else column.to_numpy()
-    values = column.to_numpy(dtype=object).copy()
-    values[column.isna().to_numpy()] = None
-    return values
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
 
 
-def _kernels(frame: pd.DataFrame) -> list[Column]:
+def _file(where: str) -> str:
+    """The last two parts of a path with its line."""
+    return "/".join(where.split("/")[-2:])
+
+
+def _numbers(rows: Rows, name: str) -> npt.NDArray[Any]:
+    """A column of numbers, NaN where there is none."""
+    values = rows[name]
+    return np.where(values == ABSENT, np.nan, values) if name in rows.optional else values
+
+
+def _kernels(rows: Rows) -> list[Column]:
     return [
-        Column("share", _array(frame, "share"), units.share, ">"),
-        Column("total", _array(frame, "total_ns"), _duration, ">"),
-        Column("count", _array(frame, "count"), _count, ">", spare=True),
-        Column("median", _array(frame, "median_ns"), _duration, ">", spare=True),
-        Column("kind", _array(frame, "kind"), spare=True),
-        Column("origin", _array(frame, "origin"), spare=True),
-        Column("kernel", _array(frame, "name"), gives_way=True),
-        Column("example", _array(frame, "example"), spare=True),
+        Column("share", rows["share"], units.share, ">"),
+        Column("total", rows["total_ns"], duration, ">"),
+        Column("count", rows["count"], _count, ">", spare=True),
+        Column("median", rows["median_ns"], duration, ">", spare=True),
+        Column("kind", rows["kind"], spare=True),
+        Column("origin", rows["origin"], spare=True),
+        Column("kernel", rows["name"], gives_way=True),
+        Column("example", rows["example"], spare=True),
     ]
 
 
-def _operators(frame: pd.DataFrame) -> list[Column]:
+def _operators(rows: Rows) -> list[Column]:
     return [
-        Column("host", _array(frame, "host_ns"), _duration, ">"),
-        Column("device", _array(frame, "device_ns"), _duration, ">"),
-        Column("count", _array(frame, "count"), _count, ">", spare=True),
-        Column("launches", _array(frame, "launches"), _count, ">", spare=True),
-        Column("operator", _array(frame, "name"), gives_way=True),
-        Column("where", _array(frame, "where"), _file, spare=True, is_path=True),
-        Column("example", _array(frame, "example"), spare=True),
+        Column("host", rows["host_ns"], duration, ">"),
+        Column("device", rows["device_ns"], duration, ">"),
+        Column("count", rows["count"], _count, ">", spare=True),
+        Column("launches", rows["launches"], _count, ">", spare=True),
+        Column("operator", rows["name"], gives_way=True),
+        Column("where", rows["where"], _file, spare=True, is_path=True),
+        Column("example", rows["example"], spare=True),
     ]
 
 
-def _gaps(frame: pd.DataFrame) -> list[Column]:
-    parts = [f"{a}.{b}" for a, b in zip(frame["class"], frame["part"], strict=True)]
+def _gaps(rows: Rows) -> list[Column]:
     return [
-        Column("gap", _array(frame, "handle")),
-        Column("length", _array(frame, "ns"), _duration, ">"),
-        Column("at", _array(frame, "start_ns"), _duration, ">", spare=True),
-        Column("cause", np.array(parts, dtype=object)),
-        Column("operator", _array(frame, "operator"), gives_way=True),
-        Column("where", _array(frame, "where"), _file, spare=True, is_path=True),
-        Column("after", _array(frame, "after"), gives_way=True, spare=True),
+        Column("gap", rows["handle"]),
+        Column("length", rows["ns"], duration, ">"),
+        Column("at", rows["start_ns"], duration, ">", spare=True),
+        Column("cause", rows["class"] + "." + rows["part"]),
+        Column("operator", rows["operator"], gives_way=True),
+        Column("where", rows["where"], _file, spare=True, is_path=True),
+        Column("after", rows["after"], gives_way=True, spare=True),
     ]
 
 
-def _syncs(frame: pd.DataFrame) -> list[Column]:
+def _syncs(rows: Rows) -> list[Column]:
     return [
-        Column("sync", _array(frame, "handle")),
-        Column("length", _array(frame, "ns"), _duration, ">"),
-        Column("saves least", _array(frame, "saving_low_ns"), _duration, ">"),
-        Column("most", _array(frame, "saving_high_ns"), _duration, ">"),
-        Column("while busy", _array(frame, "busy_overlap_ns"), _duration, ">", spare=True),
-        Column("call", _array(frame, "call"), gives_way=True),
-        Column("operator", _array(frame, "operator"), gives_way=True, spare=True),
-        Column("where", _array(frame, "where"), _file, spare=True, is_path=True),
+        Column("sync", rows["handle"]),
+        Column("length", rows["ns"], duration, ">"),
+        Column("saves least", rows["saving_low_ns"], duration, ">"),
+        Column("most", rows["saving_high_ns"], duration, ">"),
+        Column("while busy", rows["busy_overlap_ns"], duration, ">", spare=True),
+        Column("call", rows["call"], gives_way=True),
+        Column("operator", rows["operator"], gives_way=True, spare=True),
+        Column("where", rows["where"], _file, spare=True, is_path=True),
     ]
 
 
-def _launches(frame: pd.DataFrame) -> list[Column]:
+def _launches(rows: Rows) -> list[Column]:
     return [
-        Column("launch", _array(frame, "handle")),
-        Column("length", _array(frame, "ns"), _duration, ">"),
-        Column("latency", _array(frame, "latency_ns"), _duration, ">"),
-        Column("kernels", _array(frame, "kernels"), _count, ">"),
-        Column("call", _array(frame, "call"), gives_way=True),
-        Column("operator", _array(frame, "operator"), gives_way=True),
-        Column("where", _array(frame, "where"), _file, spare=True, is_path=True),
+        Column("launch", rows["handle"]),
+        Column("length", rows["ns"], duration, ">"),
+        Column("latency", _numbers(rows, "latency_ns"), duration, ">"),
+        Column("kernels", rows["kernels"], _count, ">"),
+        Column("call", rows["call"], gives_way=True),
+        Column("operator", rows["operator"], gives_way=True),
+        Column("where", rows["where"], _file, spare=True, is_path=True),
     ]
 
 
-COLUMNS: Final[dict[str, Callable[[pd.DataFrame], list[Column]]]] = {
+COLUMNS: Final[dict[str, Callable[[Rows], list[Column]]]] = {
     "kernels": _kernels,
     "operators": _operators,
     "gaps": _gaps,

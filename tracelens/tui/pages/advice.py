@@ -1,28 +1,28 @@
-"""The advice: findings by saving, what to do first, what a repair would allow, and the code that applies it."""
+"""The advice: what to do first, findings by saving, what a repair would allow, and the code that applies it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from tracelens.model import units
 from tracelens.reporting import phrases
 from tracelens.reporting.schema import Document, FindingEntry
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, head, quiet, row, strong, wrapped
+from tracelens.tui.targets import linked
 
 LOOKS: Final = {"critical": Look.BAD, "warning": Look.WARN, "info": Look.KEY}
 MARKS: Final = {"critical": "‼", "warning": "!", "info": "·"}
 
 
-def advice(document: Document, chosen: int, width: int) -> tuple[list[Row], int]:
-    """All rows, and the number of the row where the chosen finding begins."""
-    rows = [*_verdict(document, width), *_first(document, width), *_snippet(document, width)]
-    at = len(rows)
-    rows += [head("Findings, by saving"), EMPTY] if document["findings"] else [row(quiet("No findings."))]
-    for number, finding in enumerate(document["findings"]):
-        at = len(rows) if number == chosen else at
-        rows += [*_finding(finding, width, chosen=number == chosen), EMPTY]
-    return rows, at
+def advice(document: Document, width: int) -> list[Row]:
+    """All rows; each piece of evidence is a link."""
+    return [
+        *_verdict(document, width),
+        *_first(document, width),
+        *_blockers(document, width),
+        *_findings(document, width),
+        *_snippet(document, width),
+    ]
 
 
 def _verdict(document: Document, width: int) -> Iterator[Row]:
@@ -30,12 +30,12 @@ def _verdict(document: Document, width: int) -> Iterator[Row]:
         yield row(strong(line[0].text))
     yield from wrapped(document["recommendation"]["summary"], width)
     if sure := phrases.confidence(document):
-        yield row(quiet(cut(sure, width)))
+        yield linked(sure, Look.QUIET)
     yield EMPTY
 
 
 def _first(document: Document, width: int) -> Iterator[Row]:
-    """What to repair first, blockers of each form, and what the repairs would allow."""
+    """What to repair first, and what the repairs would allow."""
     fixes = document["recommendation"]["fix_first"]
     if fixes:
         yield head("Do first")
@@ -48,7 +48,6 @@ def _first(document: Document, width: int) -> Iterator[Row]:
         yield from wrapped(after, width, Look.STRONG)
     if fixes:
         yield EMPTY
-    yield from _blockers(document, width)
 
 
 def _blockers(document: Document, width: int) -> Iterator[Row]:
@@ -62,6 +61,25 @@ def _blockers(document: Document, width: int) -> Iterator[Row]:
         yield EMPTY
 
 
+def _findings(document: Document, width: int) -> Iterator[Row]:
+    findings = document["findings"]
+    yield (*head("Findings, by saving"), quiet("  9 lists them")) if findings else row(quiet("No findings."))
+    for finding in findings:
+        yield from _finding(finding, width)
+    yield EMPTY
+
+
+def _finding(finding: FindingEntry, width: int) -> Iterator[Row]:
+    look, severity = LOOKS.get(finding["severity"], Look.KEY), finding["severity"]
+    saving = phrases.saving(finding)
+    first, *rest = wrapped(f"{finding['title']}. {saving}".strip(), width, Look.STRONG, "  ")
+    yield (Piece(f"{MARKS.get(severity, '·')} ", look), strong(first[0].text[2:]))
+    yield from rest
+    yield from wrapped(finding["advice"], width, Look.PLAIN, "  ")
+    evidence = f" {', '.join(finding['evidence'])}" if finding["evidence"] else ""
+    yield linked(cut(f"  {severity}, {finding['rule']}{evidence}", width), Look.QUIET)
+
+
 def _snippet(document: Document, width: int) -> Iterator[Row]:
     code = document["recommendation"]["snippet"]
     if not code:
@@ -69,16 +87,3 @@ def _snippet(document: Document, width: int) -> Iterator[Row]:
     yield (*head("The code"), quiet("  c copies it"))
     for line in code.splitlines():
         yield row(Piece("│ ", Look.QUIET), cut(line, width - 2))
-    yield EMPTY
-
-
-def _finding(finding: FindingEntry, width: int, *, chosen: bool) -> Iterator[Row]:
-    look, severity = LOOKS.get(finding["severity"], Look.KEY), finding["severity"]
-    saving = f" saves up to {units.milliseconds(finding['saving_ms'])} ms" if finding["saving_ms"] else ""
-    pointer = Piece("▸ " if chosen else "  ", Look.STRONG)
-    title = cut(finding["title"], width - 4 - len(saving))
-    yield (pointer, Piece(f"{MARKS.get(severity, '·')} ", look), strong(title), Piece(saving))
-    yield from wrapped(finding["advice"], width, Look.PLAIN, "    ")
-    evidence = ", ".join(finding["evidence"])
-    said = f"    {severity}, {finding['rule']}" + (f"; evidence: {evidence}" if evidence else "")
-    yield row(quiet(cut(said, width)))

@@ -1,21 +1,21 @@
-"""The forms of a run side by side: times, one step of each to scale, kernels that differ, and what the compiler did."""
+"""The forms of a run side by side: times, kernels that differ, and what the compiler did."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-import numpy as np
-
 from tracelens.loading.runs import Record, Run
 from tracelens.model import units
 from tracelens.reporting.schema import Document
-from tracelens.tui.inks import EIGHTHS, Ink
-from tracelens.tui.paint import short_name
+from tracelens.tui.paint import telling_name
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, crop, cut, head, quiet, row, wrapped
 from tracelens.tui.runs import Change, StepFacts, changes
+from tracelens.tui.targets import FormOf, KernelOf
 
-SHOWN_CHANGES: Final = 8
+SHOWN_CHANGES: Final = 40
+WIDE: Final = 100
+"""Cells from which on the ranges of the measurements have room."""
 FACTS: Final = (
     ("graph_breaks", "reason", "graph breaks"),
     ("recompiles", "guard", "recompilations"),
@@ -29,9 +29,8 @@ def forms(run: Run, facts: Mapping[str, StepFacts], document: Document, chosen: 
     """All rows; `facts` are of the forms read so far, `document` is that of the simplest form's trace."""
     rows = [
         *_head(run, width),
-        *_times(run, facts, document, chosen),
+        *_times(run, facts, document, chosen, ranges=width >= WIDE),
         EMPTY,
-        *_steps(facts, width),
         *_changes(facts, chosen, width),
         *_compiler(run, chosen, width),
     ]
@@ -47,27 +46,29 @@ def _head(run: Run, width: int) -> Iterator[Row]:
         yield (Piece("! ", Look.WARN), Piece("This run was not finished; what it measured is shown."))
 
 
-def _times(run: Run, facts: Mapping[str, StepFacts], document: Document, chosen: str) -> Iterator[Row]:
+def _times(run: Run, facts: Mapping[str, StepFacts], document: Document, chosen: str, *, ranges: bool) -> Iterator[Row]:
     """Measured against predicted, and what is left of launches and device work."""
-    titles = f"  {'form':9}{'ms/step':>8} {'range':>13} {'predicted':>13} {'off':>6}"
-    yield row(quiet(f"{titles} {'launches':>9} {'kernels':>8} {'device':>8}  outputs"))
+    titles = f"  {'form':8}{'ms/step':>8}{'range':>14}" if ranges else f"  {'form':8}{'ms/step':>8}"
+    yield row(quiet(f"{titles} {'predicted':>12} {'off':>6} {'launches':>8} {'kernels':>7} {'device':>7}  outputs"))
     for name, record in run.forms.items():
         pointer = "▸ " if name == chosen else "  "
         measured, low, high = (record.get(key) for key in ("step_ms", "low", "high"))
         predicted = _predicted(document, name)
-        times = f"{_ms(measured):>8} {_range(low, high):>13}"
-        foretold = f"{_range(*predicted[1:]):>13} {_off(measured, predicted[0]):>6}"
+        span = f"{_range(low, high):>14}" if ranges else ""
+        times = f"{'':{8 - len(name)}}{_ms(measured):>8}{span}"
+        foretold = f"{_range(*predicted[1:]):>12} {_off(measured, predicted[0]):>6}"
         look = Look.STRONG if name == chosen else Look.PLAIN
-        numbers = f"{times} {foretold} {_step(facts.get(name))}  {record.get('outputs', '')}"
-        yield row(Piece(f"{pointer}{name:9}", look), numbers)
+        said = ", ".join(filter(None, (record.get("outputs"), record.get("variant"))))
+        numbers = f"{times} {foretold} {_step(facts.get(name))}  {said}"
+        yield row(pointer, Piece(name, look, FormOf(name)), numbers)
         if record.get("error"):
             yield row(quiet(f"           {record['error']}"))
 
 
 def _step(found: StepFacts | None) -> str:
     if found is None:
-        return f"{'':>9} {'':>8} {'':>8}"
-    return f"{found.launches:>9.0f} {found.device_events:>8.0f} {units.duration(round(found.device_ns)):>8}"
+        return f"{'':>8} {'':>7} {'':>7}"
+    return f"{found.launches:>8.0f} {found.device_events:>7.0f} {units.duration(round(found.device_ns)):>7}"
 
 
 def _predicted(document: Document, name: str) -> tuple[float | None, float | None, float | None]:
@@ -95,23 +96,6 @@ def _off(measured: object, predicted: float | None) -> str:
     return f"{100 * (predicted / measured - 1):+.0f} %"
 
 
-def _steps(facts: Mapping[str, StepFacts], width: int) -> Iterator[Row]:
-    """One traced step of each form to the same scale: when the device works."""
-    if not facts:
-        yield row(quiet("Reading the traces of the forms ..."))
-        return
-    longest = max(found.length for found in facts.values())
-    space = max(width - 22, 10)
-    yield (*head("One traced step"), quiet(f"  when the device works; the whole line is {units.duration(longest)}"))
-    for name, found in facts.items():
-        columns = max(space * found.length // longest, 1)
-        edges = found.length * np.arange(columns + 1, dtype=np.int64) // columns
-        level = np.ceil(found.busy.shares(edges) * (len(EIGHTHS) - 1)).astype(int)
-        bar = "".join(EIGHTHS[one] for one in level.tolist())
-        yield row(f"  {name:9}", Piece(bar, Ink.KERNEL), quiet(f"▏{units.duration(found.length)}"))
-    yield EMPTY
-
-
 def _changes(facts: Mapping[str, StepFacts], chosen: str, width: int) -> Iterator[Row]:
     """Kernels that vanished, appeared or changed from the simplest form to the chosen one."""
     first = next(iter(facts), None)
@@ -124,7 +108,8 @@ def _changes(facts: Mapping[str, StepFacts], chosen: str, width: int) -> Iterato
     removed = before.launches - after.launches
     yield (*head(f"Kernels, {first} to {chosen}"), quiet(f"  {said}; {removed:.0f} launches removed"))
     for one in found[:SHOWN_CHANGES]:
-        yield row(MARKS[one.kind], f"{_change(one)}  {cut(short_name(one.name), max(width - 44, 10))}")
+        name = Piece(cut(telling_name(one.name), max(width - 44, 10)), Look.PLAIN, KernelOf(one.name))
+        yield row(MARKS[one.kind], f"{_change(one)}  ", name)
     if len(found) > SHOWN_CHANGES:
         yield row(quiet(f"  and {len(found) - SHOWN_CHANGES} more"))
     yield EMPTY
@@ -139,15 +124,19 @@ def _compiler(run: Run, chosen: str, width: int) -> Iterator[Row]:
     """Breaks, recompilations, skips and syncs that the recording saw, with their places."""
     record = run.forms.get(chosen, {})
     yield head(f"What was seen of {chosen}")
-    counts = [f"{record[key]} {words}" for key, words in _COUNTS if record.get(key) is not None]
+    counts = [f"{_count(record[key])} {words}" for key, words in _COUNTS if record.get(key) is not None]
     yield from wrapped(", ".join(counts) or "nothing counted", width, Look.PLAIN, "  ")
     for key, field, title in FACTS:
         for found in cast("list[Record]", record.get(key) or []):
-            where = f" at {found['where']}" if found.get("where") else ""
-            reason = found.get(field) or ""
-            yield from wrapped(f"{title}: {found.get('count', 1)} x {reason}{where}", width, Look.PLAIN, "  ")
+            where = f"at {found['where']}" if found.get("where") else ""
+            told = " ".join(filter(None, (f"{found.get('count', 1)} x", found.get(field), where)))
+            yield from wrapped(f"{title}: {told}", width, Look.PLAIN, "  ")
     for blocker in cast("list[Record]", record.get("blockers") or []):
         yield from wrapped(f"blocked: {blocker.get('message')}", width, Look.WARN, "  ")
+
+
+def _count(value: object) -> str:
+    return units.significant(value) if isinstance(value, float) else str(value)
 
 
 _COUNTS: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tracelens.tui.actions import EVERYWHERE, SCOPES, Action, Situation, in_scope, key_names
+from tracelens.tui.actions import EVERYWHERE, SCOPES, Action, Situation, in_scope, key_names, scopes_of
 from tracelens.tui.inks import Ink, glyph
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, head, quiet, row
 
@@ -25,10 +25,9 @@ LEGEND: Final = (
 )
 
 
-def help_rows(scope: str, situation: Situation) -> list[Row]:
+def help_rows(view: str, situation: Situation) -> list[Row]:
     """Keys of the view first, then of everywhere, then of the other views; what cannot be done now is quiet."""
-    others = [other for other in SCOPES if other not in (scope, EVERYWHERE)]
-    scopes = dict.fromkeys([scope, EVERYWHERE, *others])
+    scopes = dict.fromkeys([*scopes_of(view), EVERYWHERE, *SCOPES])
     return [*(line for one in scopes for line in _section(one, situation)), *_legend()]
 
 

@@ -1,4 +1,6 @@
-"""The first screen: the verdict, the four forms, where the step goes, what costs most, and whether to trust it."""
+"""The first screen: the verdict, the four forms, where the step goes, what costs most, and whether to trust it.
+
+Every number leads to what it is made of."""
 
 from __future__ import annotations
 
@@ -6,16 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tracelens.model import units
-from tracelens.reporting import phrases
+from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS, spread
 from tracelens.reporting.schema import ClassEntry, Document, FormEntry
 from tracelens.tui.costs import Cost
 from tracelens.tui.inks import CLASS_INKS, Ink, glyph
-from tracelens.tui.rows import EMPTY, Look, Piece, Row, beside, cut, head, quiet, row, strong, wrapped
+from tracelens.tui.links import Place
+from tracelens.tui.rows import EMPTY, Look, Piece, Row, beside, cut, head, quiet, row, text, wrapped
+from tracelens.tui.targets import Checks, Filtered, FormOf, Stretch, linked
 
-TWO_COLUMNS: Final = 120
+TWO_COLUMNS: Final = 160
 """Least width at which forms and attribution lie side by side."""
 COST_KEYS: Final = ("z", "x", "c")
+PARTS_AT: Final = 28
+"""Column at which the parts of a class begin."""
 FORM_INKS: Final = {"eager": Ink.UNKNOWN, "compile": Ink.COMMUNICATION, "replay": Ink.OPERATOR, "both": Ink.KERNEL}
 
 
@@ -34,25 +40,32 @@ def _distrust(document: Document, width: int) -> Iterator[Row]:
     look = Look.BAD if document["trust"]["level"] == "unusable" else Look.WARN
     for message in phrases.failed_checks(document):
         first, *rest = wrapped(message, width, Look.PLAIN, "  ")
-        yield (Piece("! ", look), Piece(first[0].text[2:]))
+        yield (Piece("! ", look, Checks()), Piece(first[0].text[2:]))
         yield from rest
+    for message in runs.warnings(document):
+        yield row(Piece("! ", Look.WARN), cut(message, width - 2))
 
 
 def _verdict(document: Document, width: int) -> Iterator[Row]:
     advised = document["recommendation"]
     certain = advised["verdict"] not in ("abstain", "neither")
     for line in wrapped(phrases.headline(document), width):
-        yield (Piece(line[0].text, Look.GOOD if certain else Look.WARN),)
+        yield (Piece(line[0].text, Look.GOOD if certain else Look.WARN, Place("advice")),)
     for said in (phrases.boundness(document), advised["summary"], phrases.alternatives(document)):
         if said:
             yield from wrapped(said, width)
-    yield row(quiet(cut(f"{phrases.confidence(document)} {_trust(document)}".strip(), width)))
+    sure, trust = linked(phrases.confidence(document), Look.QUIET), _trust(document)
+    together = (*sure, quiet(" "), *trust)
+    yield from [together] if len(text(together)) <= width else [sure, trust]
 
 
-def _trust(document: Document) -> str:
+def _trust(document: Document) -> Row:
     checks = document["trust"]["checks"]
-    failed = len(phrases.failed_checks(document))
-    return f"Trust: {document['trust']['level']}, {len(checks) - failed} of {len(checks)} checks pass."
+    if not phrases.has_trace(document) or not checks:
+        return EMPTY
+    passed = len(checks) - len(phrases.failed_checks(document))
+    told = f": {document['trust']['level']}, {passed} of {len(checks)} checks pass."
+    return row(Piece("Trust", Look.QUIET, Checks()), quiet(told))
 
 
 def _forms(document: Document, width: int) -> Iterator[Row]:
@@ -62,15 +75,16 @@ def _forms(document: Document, width: int) -> Iterator[Row]:
     if not longest:
         return
     yield head("Four ways to run the step, ms")
-    space = max(width - 51, 8)
+    space = max(width - 56, 8)
     for form in rows:
         entry = document["forms"][form.name]
         mark = Piece("▶ " if form.advised else "  ", Look.GOOD)
-        name = Piece(f"{form.name:8}", Look.STRONG if form.advised else Look.PLAIN)
-        numbers = f"{form.step:>8} {form.range:>15} "
+        target = FormOf(form.name) if document["run"] else Place("advice")
+        name = Piece(form.name, Look.STRONG if form.advised else Look.PLAIN, target)
+        numbers = f"{'':{8 - len(form.name)}}{form.step:>8} {form.range:>13} "
         said = " ".join(filter(None, (form.speedup, form.source)))
         bar = _bar(entry, longest, space, FORM_INKS[form.name])
-        yield (mark, name, Piece(numbers), *bar, quiet(f" {cut(said, 15)}"))
+        yield (mark, name, Piece(numbers), *bar, quiet(f" {cut(said, 22)}"))
     for reason, names in phrases.hold_ups(document).items():
         yield from wrapped(f"{', '.join(names)}: {reason}", width, Look.QUIET, "  ")
     yield EMPTY
@@ -96,8 +110,11 @@ def _attribution(document: Document, width: int) -> Iterator[Row]:
     classes, total = document["attribution"]["classes"], document["attribution"]["window_ns"]
     if not total:
         return
-    title = f"{phrases.stretch(document)}: "
-    yield (*head(title), quiet(cut(phrases.step(document), width - len(title))))
+    title, base = phrases.stretch(document), document["trace"]["base_ns"]
+    first, last = document["window"]["intervals_ns"][0][0] - base, document["window"]["intervals_ns"][-1][1] - base
+    yield (Piece(title, Look.HEAD, Stretch(first, last)), quiet(f"  {cut(phrases.step(document), width - len(title))}"))
+    if how := phrases.profiled(document):
+        yield row(quiet(cut(how, width)))
     cells = spread([classes[name]["ns"] for name in LOOKS], width)
     stacked = zip(LOOKS, cells, strict=True)
     yield tuple(Piece(glyph(CLASS_INKS[name]) * count, CLASS_INKS[name]) for name, count in stacked if count)
@@ -109,14 +126,24 @@ def _attribution(document: Document, width: int) -> Iterator[Row]:
 
 
 def _class(name: str, entry: ClassEntry, total: int, steps: int, width: int) -> Iterator[Row]:
+    """A class and its parts; each leads to its gaps, or to the kernels."""
     ink = CLASS_INKS[name]
     share, time = units.share(entry["ns"] / total), units.duration(round(entry["ns"] / steps))
-    front = f" {name:9}{share:>7} {time:>9}  "
+    front = (Piece(f"{glyph(ink)} ", ink), Piece(name, Look.STRONG, _behind(name)))
+    numbers = Piece(f"{'':{9 - len(name)}}{share:>7} {time:>9}")
     parts = sorted(entry["parts"].items(), key=lambda part: -part[1])
-    named = ", ".join(f"{part} {units.share(ns / total)}" for part, ns in parts if ns)
-    first, *rest = wrapped(named, width, Look.QUIET, " " * (1 + len(front)))
-    yield (Piece(glyph(ink), ink), strong(front[:10]), Piece(front[10:]), quiet(first[0].text.strip()))
-    yield from rest
+    line: Row = (*front, numbers)
+    for part, ns in parts:
+        named = (quiet("  "), Piece(part, Look.QUIET, _behind(name, part)), quiet(f" {units.share(ns / total)}"))
+        if ns and len(text((*line, *named))) > width:
+            yield line
+            line = (Piece(" " * PARTS_AT),)
+        line = (*line, *named) if ns else line
+    yield line
+
+
+def _behind(name: str, part: str = "") -> Filtered:
+    return Filtered("kernels") if name == "kernel" else Filtered("gaps", rf"\b{name}\.{part}")
 
 
 def _costs(document: Document, costs: Sequence[Cost], width: int) -> Iterator[Row]:
@@ -127,13 +154,16 @@ def _costs(document: Document, costs: Sequence[Cost], width: int) -> Iterator[Ro
     yield (*head("What costs most"), quiet("  press the key to see it"))
     for key, cost in zip(COST_KEYS, costs, strict=False):
         numbers = f"{units.share(cost.share):>7} {units.duration(round(cost.ns / steps)):>9}  "
-        yield row(Piece(f" {key} ", Look.KEY), Piece(glyph(cost.ink), cost.ink), numbers, cut(cost.title, width - 23))
+        mark, shape = Piece(f" {key} ", Look.KEY, cost.selection), Piece(glyph(cost.ink), cost.ink)
+        yield row(mark, shape, numbers, cut(cost.title, width - 23))
     yield EMPTY
 
 
 def _notes(document: Document, width: int) -> Iterator[Row]:
     """What was read, what was left out and what was mended."""
     trace = document["trace"]
+    if document["run"] is not None:
+        yield row(quiet(cut(runs.origin(document["run"]), width)))
     yield row(quiet(cut(f"{trace['path']}: {phrases.recorded(document)}, {units.size(trace['bytes'])}", width)))
     for note in (*document["window"]["notes"], *(f"repaired {phrases.repair(entry)}" for entry in trace["repairs"])):
         yield row(quiet(cut(note, width)))

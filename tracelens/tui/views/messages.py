@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from textual.message import Message
 
+from tracelens.tui.links import Place
 from tracelens.tui.timeline import Selection
 
 
 @dataclass
-class Jump(Message):
-    """Show an event or a gap in the timeline."""
+class Follow(Message):
+    """Go where a link leads: a Selection, a Place or one of tracelens.tui.targets."""
 
-    selection: Selection
-
-
-@dataclass
-class JumpTo(Message):
-    """Show what a handle names in the timeline."""
-
-    handle: str
+    link: object
 
 
 @dataclass
@@ -51,9 +45,10 @@ class Said(Message):
 
 @dataclass
 class OpenPath(Message):
-    """Open another trace."""
+    """Open another trace, at a place."""
 
     path: str
+    place: Place = field(default_factory=Place)
 
 
 @dataclass

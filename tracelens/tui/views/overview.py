@@ -10,11 +10,12 @@ from tracelens.tui.actions import OVERVIEW, bindings
 from tracelens.tui.costs import Cost, largest_costs
 from tracelens.tui.pages.overview import overview
 from tracelens.tui.session import Session
-from tracelens.tui.views.messages import Jump
-from tracelens.tui.widgets.lines import Lines
+from tracelens.tui.targets import Checks
+from tracelens.tui.views.messages import Follow
+from tracelens.tui.widgets.linked import LinkedLines
 
 
-class OverviewView(Lines, can_focus=True):
+class OverviewView(LinkedLines):
     """Verdict, forms, attribution and the largest costs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(OVERVIEW)]
@@ -39,7 +40,7 @@ class OverviewView(Lines, can_focus=True):
 
     def _jump(self, number: int) -> None:
         if number < len(self._costs):
-            self.post_message(Jump(self._costs[number].selection))
+            self.post_message(Follow(self._costs[number].selection))
 
     def action_cost_1(self) -> None:
         """To the largest cost."""
@@ -52,3 +53,7 @@ class OverviewView(Lines, can_focus=True):
     def action_cost_3(self) -> None:
         """To the third largest cost."""
         self._jump(2)
+
+    def action_checks(self) -> None:
+        """Show all checks."""
+        self.post_message(Follow(Checks()))

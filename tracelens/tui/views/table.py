@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from tracelens.model import units
 from tracelens.model.events import ABSENT
+from tracelens.tui.linked import Linked
 from tracelens.tui.pages.details import brief
-from tracelens.tui.rows import Row, cut, quiet, row, strong
+from tracelens.tui.rows import Row, quiet, row, strong
 from tracelens.tui.search import Query
 from tracelens.tui.session import Atlas, Session
 from tracelens.tui.table import Table
-from tracelens.tui.tables import AGGREGATES, Linked, events_table, linked_table
+from tracelens.tui.tables import linked_table
 from tracelens.tui.timeline import Selection
-from tracelens.tui.views.messages import Changed, Jump
+from tracelens.tui.views.messages import Changed, Copy, Follow
 from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.table import TableView
 
+MOST_COPIED: Final = 500
+"""Rows: more is for an export."""
+NOTHING: Final = Selection()
+
 
 class TablesView(Vertical):
-    """One table at a time; each keeps its order and cursor while its session is open."""
+    """One table at a time; each keeps its order, filter and search, and while its session is open its cursor."""
 
     DEFAULT_CSS = """
     TablesView > #table-title { height: 1; }
@@ -32,6 +40,8 @@ class TablesView(Vertical):
         super().__init__(id="tables")
         self._session, self._atlas = session, atlas
         self._known: dict[str, Linked] = {}
+        self._former: dict[str, Linked] = {}
+        """The tables of another window, whose order and filter those of this one adopt."""
         self._cursors: dict[str, int] = {}
         self.name_shown = ""
         self.shown = _EMPTY
@@ -49,9 +59,10 @@ class TablesView(Vertical):
         return self.query_one("#table", TableView)
 
     @property
-    def aggregate(self) -> bool:
-        """Whether single events can be shown behind a row, or are shown now."""
-        return self.name_shown in AGGREGATES
+    def expands(self) -> bool:
+        """Whether what a row stands for can be shown, or is shown now."""
+        known = self._known.get(self.name_shown)
+        return known is not None and known.expand is not None
 
     @property
     def selection(self) -> Selection:
@@ -67,19 +78,33 @@ class TablesView(Vertical):
 
     def open(self, session: Session) -> None:
         """Show the tables of another window."""
-        self._session = session
+        selection, self._session = self.selection, session
+        self._former |= self._known
         self._known.clear()
         self._cursors.clear()
+        self.shown = _EMPTY
         if self.name_shown:
-            self.turn_to(self.name_shown)
+            self.turn_to(self.name_shown, selection)
 
-    def turn_to(self, name: str) -> None:
-        """Show one of the tables."""
+    def turn_to(self, name: str, selection: Selection = NOTHING) -> None:
+        """Show one of the tables, with its cursor on what is selected elsewhere if it has that."""
         self._leave()
         self.name_shown = name
         if name not in self._known:
-            self._known[name] = linked_table(self._session, name, self._atlas.gap_handles)
-        self._show(self._known[name], self._cursors.get(name, 0))
+            self._known[name] = self._make(name)
+        known = self._known[name]
+        place = known.place(selection, self._name_of(selection))
+        self._show(known, self._cursors.get(name, 0) if place == ABSENT else place)
+
+    def _make(self, name: str) -> Linked:
+        made = linked_table(self._session, self._atlas, name)
+        if name in self._former:
+            made.table.adopt(self._former[name].table)
+        return made
+
+    def _name_of(self, selection: Selection) -> str:
+        trace = self._session.trace
+        return trace.names[int(trace.events.name[selection.row])] if selection.row != ABSENT else ""
 
     def _leave(self) -> None:
         if self.shown is self._known.get(self.name_shown):
@@ -100,14 +125,12 @@ class TablesView(Vertical):
 
     def _title(self) -> Row:
         table = self.grid.table
-        parts = [self.shown.title]
+        parts = [f"{self.grid.cursor + 1:,} of {len(table):,}" if len(table) else "none"]
         if table.query is not None:
-            parts.append(f"filter {table.query.text!r}: {len(table):,} left")
+            parts.append(f"filter {table.query.text!r} of {units.counted(table.size, 'row')}")
         if table.found is not None:
             parts.append(f"search {table.found.text!r}")
-        position = f"{self.grid.cursor + 1:,} of {len(table):,}" if len(table) else "none"
-        said = cut("  ".join(parts), max(self.size.width - 40, 20))
-        return row(strong(f"{self.name_shown}  "), said, quiet(f"  {position}"))
+        return row(strong(f"{self.name_shown}  "), "  ".join(parts), quiet(f"  {self.shown.title}"))
 
     def filter(self, query: Query | None) -> int:
         """Show only rows that are asked for; returns how many."""
@@ -136,16 +159,20 @@ class TablesView(Vertical):
 
     def on_table_view_chosen(self, message: TableView.Chosen) -> None:
         """Jump to the event of a row."""
-        self.post_message(Jump(self.shown.selection(message.row)))
+        self.post_message(Follow(self.shown.selection(message.row)))
 
     def on_table_view_expanded(self, message: TableView.Expanded) -> None:
-        """Show the events behind an aggregate, or the aggregates again."""
+        """Show what a row stands for, or the row among the others again."""
         if self.shown is not self._known.get(self.name_shown):
             self.turn_to(self.name_shown)
-        elif self.shown.names:
+        elif self.shown.expand is not None:
             self._leave()
-            self._show(events_table(self._session, self.name_shown, self.shown.names[message.row]))
+            self._show(self.shown.expand(message.row))
+
+    def on_table_view_copied(self) -> None:
+        """Copy the table."""
+        rows = min(len(self.grid.table), MOST_COPIED)
+        self.post_message(Copy(self.grid.table.markdown(rows), f"the table's first {rows:,} rows"))
 
 
-_NOTHING = np.empty(0, dtype=np.int64)
-_EMPTY = Linked(Table([]), _NOTHING, _NOTHING, "")
+_EMPTY = Linked(Table([]), np.empty(0, np.int64), np.empty(0, np.int64), "")

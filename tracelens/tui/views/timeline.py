@@ -86,6 +86,11 @@ class TimelineView(Vertical, can_focus=True):
         self.sync()
         return found
 
+    def look(self, start: int, end: int) -> None:
+        """Show a stretch of time."""
+        self.state.look(self.state.view.focus(start, end), jump=True)
+        self.sync()
+
     def _come_near(self) -> None:
         """Zoom in when the selection is less than a cell wide."""
         if self.state.span is not None:

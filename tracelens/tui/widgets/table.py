@@ -42,6 +42,10 @@ class TableView(ScrollView, can_focus=True):
         row: int
 
     @dataclass
+    class Copied(Message):
+        """The table is to be copied."""
+
+    @dataclass
     class Moved(Message):
         """The cursor is on another row."""
 
@@ -163,6 +167,10 @@ class TableView(ScrollView, can_focus=True):
         """Tell that the events behind this row are asked for."""
         if self.row != ABSENT:
             self.post_message(self.Expanded(self.row))
+
+    def action_copy_table(self) -> None:
+        """Tell that the table is to be copied."""
+        self.post_message(self.Copied())
 
     def on_click(self, event: events.Click) -> None:
         """Choose a column to sort by, move to a row, or choose the row that the cursor is on."""

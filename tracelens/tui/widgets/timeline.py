@@ -88,7 +88,12 @@ class LaneView(ScrollView, can_focus=False):
 
     def on_resize(self) -> None:
         """Columns follow the width."""
-        self.state.resize(max(self.size.width - gutter_width(self.size.width), 1))
+        self.turn_to(self.state)
+
+    def turn_to(self, state: TimelineState) -> None:
+        """Show a state, all of it anew."""
+        self.state = state
+        state.resize(max(self.size.width - gutter_width(self.size.width), 1))
         self._drawn.clear()
         self.sync()
         self.refresh()

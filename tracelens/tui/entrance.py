@@ -1,0 +1,94 @@
+"""Opening traces: which one, how far reading is, and why one cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tracelens.exitcodes import ExitCode
+from tracelens.tui.opening import Opening
+from tracelens.tui.session import Session
+from tracelens.tui.shell import Shell
+from tracelens.tui.views.opening import LoadingView, PickerView, RefusedView
+
+TICK_S: Final = 0.05
+"""How often a trace that is being opened is looked at."""
+
+
+class Entrance(Shell):
+    """Shows an opening until it has ended, and hands its session to `opened`."""
+
+    @dataclass
+    class Ended(Message):
+        """Opening has ended, well or not."""
+
+        opening: Opening
+
+    def __init__(self, opening: Opening | None, *, files: Sequence[Path] = (), folder: str = "") -> None:
+        super().__init__()
+        self._opening = opening
+        self._files, self._folder = files, folder
+        self._ticking: Timer | None = None
+        self._ticks = 0
+        self.code = ExitCode.OK
+
+    async def opened(self, session: Session) -> None:
+        """Show what was read."""
+        raise NotImplementedError
+
+    async def on_mount(self) -> None:
+        """Begin with what there is to open."""
+        if self._opening is not None:
+            await self.begin(self._opening)
+        else:
+            await self.put(PickerView(self._folder, self._files))
+
+    async def begin(self, opening: Opening) -> None:
+        """Show an opening that runs."""
+        self._opening = opening
+        await self.put(LoadingView(opening))
+        self._ticking = self.set_interval(TICK_S, self._tick)
+        self._tick()
+
+    async def put(self, widget: Widget) -> None:
+        """Show a widget of its own id."""
+        assert widget.id is not None
+        if self.switcher.query(f"#{widget.id}"):
+            await self.switcher.query_one(f"#{widget.id}").remove()
+        await self.switcher.add_content(widget, set_current=True)
+        self.screen_stack[0].set_focus(widget)
+        self.sync_lines()
+
+    def _tick(self) -> None:
+        """Look at how the opening is doing; draw its progress four times a second."""
+        opening = self._opening
+        if opening is None:
+            return
+        self._ticks += 1
+        if opening.done:
+            self._opening = None
+            self.post_message(self.Ended(opening))
+        elif self._ticks % 5 == 1:
+            self.switcher.query_one(LoadingView).sync()
+
+    async def on_entrance_ended(self, message: Ended) -> None:
+        """Show what was read, or why nothing was."""
+        opening = message.opening
+        if self._ticking is not None:
+            self._ticking.stop()
+        if isinstance(opening.session, Session):
+            await self.opened(opening.session)
+        else:
+            self.code = ExitCode(opening.exit_code)
+            await self.put(RefusedView(opening.error or "nothing was read"))
+
+    def stop_opening(self) -> None:
+        """End what is being read, if anything is."""
+        if self._opening is not None:
+            self._opening.cancel()
