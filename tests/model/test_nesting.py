@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracelens.model.nesting import enclosing, nearest
+from tracelens.model.events import ABSENT
+from tracelens.model.nesting import enclosing, nearest, nearest_open
 
 EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 12)), max_size=16)
 """Events as (lane, start, duration): nested, overlapping, empty and equal ones."""
@@ -40,3 +41,16 @@ def test_nearest_climbs_to_the_first_wanted() -> None:
     parent = np.array([-1, 0, 1, 2, -1])
     wanted = np.array([True, False, True, False, False])
     assert nearest(parent, np.array([3, 2, 1, 4, -1]), wanted).tolist() == [2, 2, 0, -1, -1]
+
+
+@given(EVENTS, st.data())
+def test_the_nearest_open_ancestor_encloses_among_the_wanted(
+    events: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
+    table = np.array(events, dtype=np.int64).reshape(-1, 3)
+    lane, start, end = table[:, 0].astype(np.int32), table[:, 1], table[:, 1] + table[:, 2]
+    wanted = np.array(data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events))), dtype=np.bool_)
+    rows = np.flatnonzero(wanted)
+    alone = enclosing(lane[rows], start[rows], end[rows])
+    found = [int(rows[index]) if index != ABSENT else ABSENT for index in alone]
+    assert nearest_open(enclosing(lane, start, end), rows, wanted, start, end).tolist() == found

@@ -55,3 +55,29 @@ def test_what_holds_changes_only_at_edges(events: list[tuple[int, int, int]]) ->
         held = segments.at(np.full(45, thread), np.arange(45), -1)
         changes = 1 + np.flatnonzero(held[1:] != held[:-1])
         assert set(changes.tolist()) <= edges
+
+
+@given(EVENTS)
+def test_joined_segments_hold_the_same_and_neighbours_differ(events: list[tuple[int, int, int]]) -> None:
+    group, start, end = columns(events)
+    segments = by_rank(group, start, end, (np.arange(len(events)) % 2).astype(np.uint8))
+    joined = segments.joined()
+    threads, times = np.array(EVERYWHERE).T
+    assert joined.at(threads, times, NOTHING).tolist() == segments.at(threads, times, NOTHING).tolist()
+    assert not ((joined.start[1:] == joined.end[:-1]) & (joined.value[1:] == joined.value[:-1])).any()
+
+
+@given(EVENTS, st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 50), st.integers(0, 20)), max_size=8))
+def test_what_is_held_within_intervals(events: list[tuple[int, int, int]], asked: list[tuple[int, int, int]]) -> None:
+    segments = innermost(*columns(events))
+    interval, segment, held = segments.within(*columns(asked))
+    found = {(i, int(v)): 0 for i, v in zip(interval.tolist(), segments.value[segment], strict=True)}
+    for i, v, ns in zip(interval.tolist(), segments.value[segment].tolist(), held.tolist(), strict=True):
+        found[i, v] += ns
+    expected: dict[tuple[int, int], int] = {}
+    for i, (on, begin, length) in enumerate(asked):
+        for time in range(begin, begin + length):
+            holder = last_begun(events, open_events(events, on, time))
+            if holder >= 0:
+                expected[i, holder] = expected.get((i, holder), 0) + 1
+    assert found == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracelens.model.events import Bools, Category, Int64s, Trace
+from tracelens.model.events import Bools, Category, Int64s, Trace, among
 from tracelens.model.intervals import length, union
 
 HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
@@ -36,7 +36,7 @@ def believable(trace: Trace) -> Bools:
     Annotations and Python frames that never ended may claim seconds in a trace of microseconds."""
     events = trace.events
     complete = events.phase == ord("X")
-    sure = complete & np.isin(events.category, _SURE)
+    sure = complete & among(events.category, _SURE)
     sure = sure if sure.any() else complete
     last = ABSURD_FACTOR * int(events.end[sure].max(initial=0))
     return complete & (events.category != Category.SPAN) & (events.end <= last)

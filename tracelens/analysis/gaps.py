@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracelens.analysis.extent import HOST, device_rows, recorded_end
-from tracelens.model.events import ABSENT, Bools, Int32s, Int64s, Role, Trace
+from tracelens.model.events import ABSENT, Bools, Int32s, Int64s, Role, Trace, among
 from tracelens.model.intervals import complement, union
 
 
@@ -59,7 +59,7 @@ def _span(trace: Trace, rows: Int64s) -> tuple[int, int]:
     events = trace.events
     if not len(rows):
         return 0, 0
-    host = np.isin(events.category, HOST) & (events.phase == ord("X"))
+    host = among(events.category, HOST) & (events.phase == ord("X"))
     first = min(int(events.start[rows].min()), int(events.start[host].min(initial=np.iinfo(np.int64).max)))
     return first, max(int(events.end[rows].max()), recorded_end(trace))
 

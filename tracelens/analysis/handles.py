@@ -17,7 +17,7 @@ from tracelens.analysis.results import Gaps, Timeline
 from tracelens.analysis.timeline import build_timeline
 from tracelens.analysis.waits import blocking_waits
 from tracelens.errors import UsageError
-from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Trace
+from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Trace, among
 
 GAP: Final = "g"
 SYNC: Final = "s"
@@ -146,7 +146,7 @@ def _bearers(trace: Trace, prefix: str) -> Bools:
     if prefix == DEVICE_EVENT:
         return events.device_work()
     if prefix == LAUNCH:
-        return complete & (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS)
+        return complete & (events.category == Category.RUNTIME) & among(events.role, SUBMITS)
     return complete & (events.category == Category.OPERATOR)
 
 

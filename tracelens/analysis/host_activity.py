@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from tracelens.analysis.parts import Part
 from tracelens.analysis.waits import blocking_waits
-from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace
+from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
 from tracelens.model.names import tell_names
+from tracelens.model.nesting import nearest_open
 from tracelens.model.segments import Segments, by_rank, innermost
 
 
@@ -60,7 +61,7 @@ class HostActivity:
     rows: Bytes
     """(n events) Activity of each event."""
     threads: Segments
-    """By lane: activity of the innermost event."""
+    """By lane: activity of the innermost event; neighbours differ."""
     processes: Segments
     """By process: the activity that comes first of all its launching threads."""
     operators: Segments
@@ -88,10 +89,12 @@ def host_activity(trace: Trace) -> HostActivity:
     """Activities of all threads that launched device work."""
     events, activity, process = trace.events, _activities(trace), _processes(trace)
     launches = trace.links.launch[trace.links.launch != ABSENT]
-    on_launching = np.isin(events.lane, np.unique(events.lane[launches]))
+    launching = np.zeros(len(trace.lanes) + 1, dtype=np.bool_)
+    launching[events.lane[launches]] = True
+    on_launching = launching[events.lane]
     operators = (events.category == Category.OPERATOR) & (activity != Activity.NOTHING)
     waits = np.flatnonzero(on_launching & (activity == Activity.WAIT))
-    threads = _innermost(trace, on_launching & (activity != Activity.NOTHING), activity)
+    threads = _innermost(trace, on_launching & (activity != Activity.NOTHING), activity).joined()
     return HostActivity(
         activity,
         threads,
@@ -122,8 +125,8 @@ def _activities(trace: Trace) -> Bytes:
     activity = np.full(len(events), Activity.NOTHING, dtype=np.uint8)
     for category in (Category.OPERATOR, Category.ANNOTATION):
         rows = np.flatnonzero(events.category == category)
-        activity[rows] = tell_names(trace, rows, partial(_by_name, operator=category == Category.OPERATOR))
-    activity[calls & np.isin(events.role, SUBMITS)] = Activity.LAUNCH
+        activity[rows] = tell_names(trace, rows, partial(_by_name, operator=category == Category.OPERATOR), np.uint8)
+    activity[calls & among(events.role, SUBMITS)] = Activity.LAUNCH
     activity[calls & (events.role == Role.LOAD) | loading_launches(trace)] = Activity.LOADING
     activity[calls & (events.role == Role.ALLOC)] = Activity.ALLOCATION
     activity[blocking_waits(trace)] = Activity.WAIT
@@ -143,8 +146,12 @@ def _by_name(name: str, *, operator: bool) -> Activity:
 
 def _innermost(trace: Trace, mask: Bools, values: npt.NDArray[np.integer]) -> Segments:
     """By lane: the value of the innermost event of the mask."""
-    rows = np.flatnonzero(mask)
-    found = innermost(trace.events.lane[rows], trace.events.start[rows], trace.events.end[rows])
+    events, rows = trace.events, np.flatnonzero(mask)
+    start, end = events.start, events.end
+    index = np.full(len(events) + 1, ABSENT, dtype=np.int64)
+    index[rows] = np.arange(len(rows))
+    parent = index[nearest_open(trace.links.parent, rows, mask, start, end)]
+    found = innermost(events.lane[rows], start[rows], end[rows], parent)
     return dataclasses.replace(found, value=values[rows[found.value]])
 
 

@@ -207,7 +207,7 @@ def kind_numbers(trace: Trace, rows: npt.NDArray[np.integer]) -> Bytes:
     gemm = np.flatnonzero((found == _NUMBER[Kind.GEMM]) & (operator != ABSENT))
     found[gemm[named(trace, operator[gemm], _CONVOLUTION_OPERATOR)]] = _NUMBER[Kind.CONVOLUTION]
     other = np.flatnonzero((found == _NUMBER[Kind.OTHER]) & (operator != ABSENT))
-    found[other] = tell_names(trace, operator[other], lambda name: _NUMBER[operator_kind(name)])
+    found[other] = tell_names(trace, operator[other], lambda name: _NUMBER[operator_kind(name)], np.uint8)
     return found
 
 

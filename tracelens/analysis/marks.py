@@ -14,7 +14,7 @@ import numpy as np
 from tracelens.analysis.extent import believable, recorded_end
 from tracelens.analysis.periods import find_period
 from tracelens.errors import UsageError
-from tracelens.model.events import Category, Int64s, Trace
+from tracelens.model.events import Category, Int64s, Trace, among
 from tracelens.model.names import named, names_of, tell_names
 
 REPEATS: Final = 3
@@ -125,7 +125,7 @@ def launch_period(trace: Trace, rows: Int64s) -> Marks | None:
 def _annotations(trace: Trace) -> Int64s:
     """Rows of annotations by start; early profilers recorded them as operators."""
     events = trace.events
-    marking = np.isin(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
+    marking = among(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
     rows = np.flatnonzero(marking)
     return rows[np.argsort(events.start[rows], kind="stable")]
 

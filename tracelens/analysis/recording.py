@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tracelens.analysis.results import Steps
 from tracelens.analysis.tables.columns import in_tiles
-from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, union
 from tracelens.model.names import named
 
@@ -88,7 +88,7 @@ def building_share(trace: Trace, steps: Steps) -> float | None:
 
 def _building(trace: Trace) -> Bools:
     events = trace.events
-    told = np.flatnonzero(np.isin(events.category, (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)))
+    told = np.flatnonzero(among(events.category, (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)))
     mask = (events.category == Category.RUNTIME) & (events.role == Role.CAPTURE)
     mask[told] = named(trace, told, _BUILDING)
     return mask & (events.phase == ord("X"))

@@ -18,7 +18,7 @@ from tracelens.analysis.marks import (
 )
 from tracelens.analysis.results import Steps
 from tracelens.errors import UsageError
-from tracelens.model.events import ABSENT, Category, Int32s, Int64s, Trace
+from tracelens.model.events import ABSENT, Category, Int32s, Int64s, Trace, among
 from tracelens.model.windows import Window
 
 __all__ = ["device_ids", "find_steps"]
@@ -125,7 +125,7 @@ def _owners(trace: Trace, work: Int64s, host: Int64s) -> Int32s:
     events = trace.events
     time = events.start.copy()
     time[work] = _launched(trace, work)
-    mask = np.isin(events.category, (*HOST, Category.MEMORY))
+    mask = among(events.category, (*HOST, Category.MEMORY))
     mask[work] = True
     at = np.flatnonzero(mask)
     step = np.searchsorted(host[:, 0], time[at], side="right") - 1
@@ -170,7 +170,7 @@ def _whole(trace: Trace, rows: Int64s) -> Steps:
         none = np.empty((0, 2), dtype=np.int64)
         return Steps(Window("whole", "", none), owner, none, ("no device work",))
     events = trace.events
-    owner[np.isin(events.category, (*HOST, Category.MEMORY))] = 0
+    owner[among(events.category, (*HOST, Category.MEMORY))] = 0
     owner[rows] = 0
     tiles = np.array([[events.start[rows].min(), events.end[rows].max()]], dtype=np.int64)
     begin = min(int(_launched(trace, rows).min()), int(tiles[0, 0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from tracelens.model.events import ABSENT, Bools, Int64s
 
 if TYPE_CHECKING:
     import pandas as pd
+
+At: TypeAlias = Int64s | Bools | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class Told:
     """(n) What the values are told of: rows of the trace."""
     tell: Callable[[npt.NDArray[np.integer]], npt.NDArray[Any]]
 
-    def __getitem__(self, at: Int64s | Bools) -> Told:
+    def __getitem__(self, at: At) -> Told:
         return replace(self, rows=self.rows[at])
 
     @cached_property
@@ -49,9 +51,18 @@ class Table:
         column = self.columns[name]
         return column.values if isinstance(column, Told) else column
 
-    def take(self, at: Int64s | Bools) -> Table:
-        """The rows at these positions, or of this mask."""
+    def take(self, at: At) -> Table:
+        """The rows at these positions, of this mask or slice."""
         return replace(self, columns={name: column[at] for name, column in self.columns.items()})
+
+    def only(self, name: str, *values: object) -> Table:
+        """The rows with one of these values in a column."""
+        column = self[name]
+        return self.take(np.logical_or.reduce([column == value for value in values]))
+
+    def first(self, most: int) -> Table:
+        """The first rows, at most so many."""
+        return self.take(slice(most))
 
     def largest(self, name: str, most: int) -> Table:
         """The rows with the largest values of a numeric column, largest first, at most so many."""

@@ -20,7 +20,7 @@ from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.refill import spent_credit
 from tracelens.analysis.results import Gaps, Timeline
-from tracelens.model.events import ABSENT, Bools, Bytes, Category, Int32s, Int64s, Trace
+from tracelens.model.events import ABSENT, Bools, Bytes, Category, Int32s, Int64s, Trace, among
 from tracelens.model.intervals import covered, foremost, union
 
 LATENCY_CAP_NS: Final = 100_000
@@ -80,7 +80,7 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
     edges = np.concatenate(
         (
             *(causes.start, causes.end, causes.called, causes.returned, _arrived(causes)),
-            *(activity.threads.edges(), activity.operators.edges(), activity.holdups.edges()),
+            *(activity.threads.edges(), activity.holdups.edges()),
             *(events.start[overhead], events.end[overhead], events.end[activity.waits]),
         )
     )
@@ -99,7 +99,7 @@ def _label(pieces: _Pieces, causes: Causes, activity: HostActivity) -> _Pieces:
     tail, unlinked = causes.after[gap] == ABSENT, causes.launch[gap] == ABSENT
     doing = activity.at(lane, time)
     host = parts_of(doing, Part.DISPATCH_PYTHON)
-    calls = np.isin(doing, (Activity.LAUNCH, Activity.LOADING))
+    calls = among(doing, (Activity.LAUNCH, Activity.LOADING))
     way = np.where(causes.is_graph[gap], Part.LAUNCH_GRAPH, Part.LAUNCH_LATENCY).astype(np.uint8)
     late = parts_of(activity.holdups.at(activity.process[lane], time, Activity.NOTHING), Part.UNKNOWN_STALLED)
     rules: tuple[tuple[Bools, Bytes | Part], ...] = (
@@ -144,7 +144,7 @@ def _mark_profiler(trace: Trace, pieces: _Pieces) -> _Pieces:
     """Take the profiler's own work out of dispatch and launch."""
     overhead = np.flatnonzero(trace.events.category == Category.OVERHEAD)
     flushes = union(trace.events.start[overhead], trace.events.end[overhead])
-    cut = np.isin(pieces.part, DISPATCH + LAUNCH) & (covered(flushes, pieces.start, pieces.end) > 0)
+    cut = among(pieces.part, DISPATCH + LAUNCH) & (covered(flushes, pieces.start, pieces.end) > 0)
     return dataclasses.replace(pieces, part=np.where(cut, np.uint8(Part.UNKNOWN_PROFILER), pieces.part))
 
 
@@ -154,9 +154,9 @@ def _mark_refill(trace: Trace, pieces: _Pieces, busy: _Pieces, activity: HostAct
     idle = union(pieces.start, pieces.end)
     in_gap = covered(idle, ended, ended + 1) > 0
     credit = covered(union(busy.start, busy.end), begun, ended)
-    spends = np.isin(pieces.part, DISPATCH + LAUNCH)
+    spends = among(pieces.part, DISPATCH + LAUNCH)
     paid = spent_credit(pieces.start, pieces.end, spends.astype(np.int64), ended[in_gap], credit[in_gap])
-    return _split(pieces, np.where(np.isin(pieces.part, REFILLABLE), paid, 0))
+    return _split(pieces, np.where(among(pieces.part, REFILLABLE), paid, 0))
 
 
 def _split(pieces: _Pieces, refill: Int64s) -> _Pieces:
@@ -189,19 +189,19 @@ def _summarise(causes: Causes, pieces: _Pieces, activity: HostActivity) -> Gaps:
     by_part = np.zeros((len(causes), len(Part)), dtype=np.int64)
     np.add.at(by_part, (pieces.gap, pieces.part), length)
     part = by_part.argmax(axis=1).astype(np.uint8)
-    row = activity.operators.at(causes.lane[pieces.gap], pieces.start, ABSENT)
-    operator = _longest(len(causes), pieces.gap, row, length)
-    return Gaps(causes.start, causes.end, part, causes.before, causes.after, operator)
+    return Gaps(causes.start, causes.end, part, causes.before, causes.after, _operators(causes, activity))
 
 
-def _longest(count: int, gap: Int32s, row: Int64s, length: Int64s) -> Int32s:
-    """For each of `count` gaps, the row with the largest total length; ABSENT where there is none."""
-    known = np.flatnonzero(row != ABSENT)
-    stride = int(row.max(initial=0)) + 1
-    pairs, number = np.unique(gap[known] * np.int64(stride) + row[known], return_inverse=True)
-    total = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(total, number, length[known])
+def _operators(causes: Causes, activity: HostActivity) -> Int32s:
+    """Row of the operator that is innermost for most of each gap on its launching thread; ABSENT without one."""
+    gap, segment, ns = activity.operators.within(causes.lane, causes.start, causes.end)
+    row = activity.operators.value[segment]
+    order = np.lexsort((row, gap))
+    gap, row, ns = gap[order], row[order], ns[order]
+    first = np.flatnonzero(np.append(True, (gap[1:] != gap[:-1]) | (row[1:] != row[:-1]))[: len(gap)])
+    gap, row = gap[first], row[first]
+    total = np.add.reduceat(ns, first) if len(first) else ns
     order = np.argsort(total, kind="stable")
-    longest = np.full(count, ABSENT, dtype=np.int32)
-    longest[pairs[order] // stride] = pairs[order] % stride
-    return longest
+    found = np.full(len(causes), ABSENT, dtype=np.int32)
+    found[gap[order]] = row[order]
+    return found

@@ -14,7 +14,7 @@ from tracelens.analysis import recording
 from tracelens.analysis.extent import device_rows
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
-from tracelens.model.events import SUBMITS, Category, Int64s, Trace
+from tracelens.model.events import SUBMITS, Category, Int64s, Trace, among
 from tracelens.model.intervals import covered
 from tracelens.model.units import counted, share
 
@@ -95,7 +95,7 @@ def _why_nothing_ran(trace: Trace) -> str:
     if recording.losses(trace):
         return "no device work in what is left of the file; let the profiler finish writing, then copy it whole"
     calls = events.category == Category.RUNTIME
-    if np.isin(events.role[calls], SUBMITS).any():
+    if among(events.role[calls], SUBMITS).any():
         return (
             "work was launched but no kernel recorded (as with a profiler that collects only ranges or counters); "
             "record with torch.profiler and ProfilerActivity.CUDA or XPU, with no other profiler attached"

@@ -77,7 +77,7 @@ def _user_frames(trace: Trace) -> Bools:
     """Mask (n) of the Python frames of the user's own code."""
     frames = np.flatnonzero(trace.events.category == Category.PYTHON)
     mask = np.zeros(len(trace.events), dtype=np.bool_)
-    mask[frames] = tell_names(trace, frames, lambda name: place(name) is not None).astype(np.bool_)
+    mask[frames] = tell_names(trace, frames, lambda name: place(name) is not None, np.bool_)
     return mask
 
 

@@ -24,10 +24,12 @@ def distinct_codes(codes: npt.NDArray[np.integer], count: int) -> tuple[Int64s, 
     return distinct, index[codes]
 
 
-def tell_names(trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any]) -> npt.NDArray[np.object_]:
+def tell_names(
+    trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
+) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`."""
     distinct, inverse = distinct_codes(trace.events.name[rows], len(trace.names))
-    told = np.empty(len(distinct), dtype=object)
+    told = np.empty(len(distinct), dtype=dtype)
     told[:] = [tell(trace.names[name]) for name in map(int, distinct)]
     return told[inverse]
 
@@ -39,4 +41,4 @@ def names_of(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.obje
 
 def named(trace: Trace, rows: npt.NDArray[np.integer], pattern: re.Pattern[str]) -> Bools:
     """Mask over `rows`: the pattern is found in the event's name."""
-    return tell_names(trace, rows, lambda name: pattern.search(name) is not None).astype(bool)
+    return tell_names(trace, rows, lambda name: pattern.search(name) is not None, np.bool_)

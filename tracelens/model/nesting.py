@@ -68,6 +68,23 @@ def _maxima(values: Int64s) -> list[Int64s]:
     return tree
 
 
+def nearest_open(
+    parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], wanted: Bools, start: Int64s, end: Int64s
+) -> Int64s:
+    """First ancestor of each row that is wanted and still open when the row starts, else ABSENT.
+
+    What `enclosing` finds among the wanted events, given the parent (n,) of each among all events of its lane: where
+    events overlap without nesting, an ancestor may have ended before the row starts."""
+    found = parent[rows].astype(np.int64)
+    climbing = np.flatnonzero(found != ABSENT)
+    while len(climbing):
+        at = found[climbing]
+        climbing = climbing[~(wanted[at] & (end[at] > start[rows[climbing]]))]
+        found[climbing] = parent[found[climbing]]
+        climbing = climbing[found[climbing] != ABSENT]
+    return found
+
+
 def nearest(parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], wanted: Bools) -> Int64s:
     """First of each row and its ancestors that is wanted, else ABSENT.
 

@@ -33,27 +33,48 @@ class Segments:
         holds = (found >= 0) & (key < self.end[found]) & (time < self.stride)
         return np.where(holds, self.value[found], missing)
 
+    def joined(self) -> Segments:
+        """The same with neighbours of one value as one segment."""
+        begins = (self.start[1:] != self.end[:-1]) | (self.value[1:] != self.value[:-1])
+        first = np.flatnonzero(np.append(True, begins)[: len(self.start)])
+        last = np.append(first[1:], len(self.start))[: len(first)] - 1
+        return Segments(self.stride, self.start[first], self.end[last], self.value[first])
+
+    def within(self, group: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+        """What of each interval [start, end) of a group is held: index of the interval, of the segment, and ns."""
+        offset = group.astype(np.int64) * self.stride
+        low, high = offset + np.minimum(start, self.stride), offset + np.minimum(end, self.stride)
+        first = np.searchsorted(self.end, low, side="right")
+        count = np.maximum(np.searchsorted(self.start, high, side="left") - first, 0)
+        interval = np.repeat(np.arange(len(count)), count)
+        segment = np.arange(len(interval)) - np.repeat(np.cumsum(count) - count - first, count)
+        held = np.minimum(self.end[segment], high[interval]) - np.maximum(self.start[segment], low[interval])
+        return interval, segment, held
+
     def edges(self) -> Int64s:
         """All starts and ends in ns, in no order."""
         return np.concatenate((self.start, self.end)) % self.stride
 
 
-def innermost(group: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> Segments:
-    """At each instant, the index of the event begun last that is still open; times in ns, >= 0."""
-    solid = np.flatnonzero(end > start)
+def innermost(group: npt.NDArray[np.integer], start: Int64s, end: Int64s, parent: Int64s | None = None) -> Segments:
+    """At each instant, the index of the event begun last that is still open; times in ns, >= 0.
+
+    parent: what `enclosing` finds, where it is known already."""
+    parent = enclosing(group.astype(np.int32), start, end) if parent is None else parent
     stride = int(end.max(initial=0)) + 1
-    offset = group[solid].astype(np.int64) * stride
-    starts, ends = offset + start[solid], offset + end[solid]
-    after_close, closes = _after_close(enclosing(group[solid].astype(np.int32), start[solid], end[solid]), ends)
-    rank = np.empty(len(solid), dtype=np.int64)
-    rank[np.lexsort((-ends, starts))] = np.arange(len(solid))
-    closing = np.flatnonzero(closes)
-    times = np.concatenate((ends[closing], starts))
-    state = np.concatenate((after_close[closing], np.arange(len(solid))))
-    order = np.lexsort((np.concatenate((-1 - rank[closing], rank)), times))
+    offset = group.astype(np.int64) * stride
+    after_close, closes = _after_close(parent, end)
+    solid = np.flatnonzero(end > start)
+    begun = solid[np.lexsort((-end[solid], offset[solid] + start[solid]))]
+    # What is closed at the same time: the one begun first comes last, and is what counts.
+    closed = begun[closes[begun]][::-1]
+    closed = closed[np.argsort((offset + end)[closed], kind="stable")]
+    times = np.concatenate(((offset + end)[closed], (offset + start)[begun]))
+    state = np.concatenate((after_close[closed], begun))
+    order = np.argsort(times, kind="stable")
     times, state = times[order], state[order]
     keep = np.flatnonzero((state[:-1] != ABSENT) & (times[1:] > times[:-1]))
-    return Segments(stride, times[keep], times[keep + 1], solid[state[keep]])
+    return Segments(stride, times[keep], times[keep + 1], state[keep])
 
 
 def _after_close(parent: Int64s, end: Int64s) -> tuple[Int64s, Bools]:

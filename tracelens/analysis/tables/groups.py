@@ -45,5 +45,9 @@ class Groups:
 
     def largest(self, values: Int64s) -> Int64s:
         """(g) Position of the largest value in each group, the first of equal ones."""
-        order = np.lexsort((-np.arange(len(values)), values, self.number))
-        return order[np.cumsum(self.count) - 1]
+        best = np.full(len(self.count), np.iinfo(np.int64).min)
+        np.maximum.at(best, self.number, values)
+        candidates = np.flatnonzero(values == best[self.number])[::-1]
+        found = np.zeros(len(self.count), dtype=np.int64)
+        found[self.number[candidates]] = candidates
+        return found

@@ -8,7 +8,7 @@ from tracelens.analysis.handles import LAUNCH
 from tracelens.analysis.results import Steps
 from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import handle_column, name_column, place_column
-from tracelens.model.events import ABSENT, SUBMITS, Category, Int64s, Trace
+from tracelens.model.events import ABSENT, SUBMITS, Category, Int64s, Trace, among
 
 
 def owned_launches(trace: Trace, steps: Steps, device: int) -> Int64s:
@@ -16,7 +16,7 @@ def owned_launches(trace: Trace, steps: Steps, device: int) -> Int64s:
 
     A call that no device work is linked to counts for every device."""
     events, launch = trace.events, trace.links.launch
-    calls = (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS) & (events.phase == ord("X"))
+    calls = (events.category == Category.RUNTIME) & among(events.role, SUBMITS) & (events.phase == ord("X"))
     elsewhere = np.zeros(len(events), dtype=np.bool_)
     for here in (False, True):
         work = (launch != ABSENT) & ((events.device == device) == here)

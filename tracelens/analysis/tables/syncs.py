@@ -12,7 +12,7 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Steps, Timeline
 from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import handle_column, name_column, place_column
-from tracelens.model.events import ABSENT, Bools, Int64s, Trace
+from tracelens.model.events import ABSENT, Bools, Int64s, Trace, among
 from tracelens.model.intervals import covered, intersect, union
 
 HOST_CLASSES: Final = ("sync", "dispatch", "launch")
@@ -73,7 +73,7 @@ def _hidden(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s) -> In
 
     Without the waits the host gets ahead by the length of each, and what it is ahead shortens later idle time of
     its own making; what is hidden before the next wait counts for this one."""
-    hosted = np.isin(timeline.part, [part for part in Part if part.class_name in HOST_CLASSES])
+    hosted = among(timeline.part, [part for part in Part if part.class_name in HOST_CLASSES])
     idle = covered(intersect(_pieces(timeline, hosted), tiles), start, np.append(start[1:], _last(timeline, start)))
     balance = np.cumsum(end - start - idle)
     ahead = balance - np.minimum(np.minimum.accumulate(balance), 0)
