@@ -1,4 +1,4 @@
-"""What each entry loads: help is instant, analysis needs no app and no torch, loading no pandas."""
+"""What each entry loads: help is instant, analysis needs no app and no torch, a report no pandas."""
 
 from __future__ import annotations
 
@@ -34,11 +34,16 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded_by("import tracelens; tracelens.__version__, dir(tracelens)") & HEAVY == set()
 
 
-def test_report_loads_neither_the_app_nor_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [[], ["--json"], ["--table", "gaps"]], ids=str)
+def test_report_loads_neither_the_app_nor_pandas_nor_torch(tmp_path: Path, words: list[str]) -> None:
     path = TraceBuilder().launch("gemm", start=0).write(tmp_path / "trace.json")
-    loaded = loaded_by_command("report", str(path))
-    assert "pandas" in loaded
-    assert loaded & APP == set()
+    loaded = loaded_by_command("report", str(path), *words)
+    assert "numpy" in loaded
+    assert loaded & {"pandas", *APP} == set()
+
+
+def test_the_app_loads_no_pandas() -> None:
+    assert "pandas" not in loaded_by("import tracelens.tui.app")
 
 
 def test_every_layer_below_the_app_does_without_it() -> None:

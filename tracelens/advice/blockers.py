@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import often
@@ -89,29 +88,24 @@ def _observe(
 
 
 def _syncs(analysis: Analysis, region: Region) -> Observation | None:
-    syncs = analysis.syncs
-    syncs = syncs[inner_waits(analysis)] if len(syncs) else syncs
-    if syncs.empty:
+    """Waits for the device between the launches of a step."""
+    syncs = analysis.tables["syncs"].take(inner_waits(analysis))
+    if not len(syncs):
         return None
-    counts = _per_step(analysis, syncs["row"].to_numpy(dtype=np.int64))
-    causes = Counter(zip(_texts(syncs["operator"]), _texts(syncs["call"]), strict=True))
+    counts = _per_step(analysis, syncs["row"])
+    causes = Counter(zip(syncs["operator"], syncs["call"], strict=True))
     operator, call = causes.most_common(1)[0][0]
-    of = syncs[(syncs["operator"].fillna("") == operator) & (syncs["call"] == call)]
-    place = next((place for place in _texts(of["where"]) if place), operator or None)
+    of = syncs.only("operator", operator).only("call", call)
+    place = next((place for place in of["where"] if place), operator)
     mostly = f"{call} in {operator}" if operator else call
     message = f"{often(counts, 'wait', ' for the device')}, mostly {mostly}"
-    found = _observe(counts, "sync", message, repair(operator), place, tuple(_texts(of["handle"])[:EVIDENCE]))
+    found = _observe(counts, "sync", message, repair(operator or ""), place, tuple(of.first(EVIDENCE)["handle"]))
     return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1))
 
 
 def _between(region: Region) -> int:
     """Waits with launches behind them. Of a single step one such wait is no proof."""
     return int((region.waits < len(region)).sum())
-
-
-def _texts(column: pd.Series[str]) -> list[str]:
-    """A column's texts, "" where there is none."""
-    return [str(text) for text in column.fillna("")]
 
 
 def _copies(analysis: Analysis, pattern: re.Pattern[str]) -> Int64s:
@@ -121,6 +115,7 @@ def _copies(analysis: Analysis, pattern: re.Pattern[str]) -> Int64s:
 
 
 def _pageable(analysis: Analysis) -> Observation | None:
+    """Copies from or to memory that is not pinned."""
     counts = _per_step(analysis, _copies(analysis, PAGEABLE))
     if not counts.sum():
         return None
@@ -129,6 +124,7 @@ def _pageable(analysis: Analysis) -> Observation | None:
 
 
 def _host_inputs(analysis: Analysis) -> Observation | None:
+    """Copies from the host into the step."""
     counts = _per_step(analysis, _copies(analysis, FROM_HOST))
     if not counts.sum():
         return None
@@ -177,6 +173,7 @@ def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
 
 
 def _allocations(analysis: Analysis) -> Observation | None:
+    """Calls that allocate or free device memory."""
     events = analysis.trace.events
     rows = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
     counts = _per_step(analysis, rows)
@@ -191,6 +188,7 @@ def _allocations(analysis: Analysis) -> Observation | None:
 
 
 def _loader(analysis: Analysis) -> Observation | None:
+    """A data loader that holds up the device."""
     share = analysis.attribution.share("dispatch", "input")
     if share < LOADER_SHARE:
         return None

@@ -20,11 +20,11 @@ LIBRARY: Final = 0.7
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on a busy device whose time is mostly in library kernels."""
     del forms
-    kernels = analysis.kernels
-    whole = float(kernels["total_ns"].sum()) if len(kernels) else 0.0
+    kernels = analysis.tables["kernels"]
+    whole = float(kernels["total_ns"].sum())
     if not whole or analysis.attribution.share("kernel") < BUSY:
         return None
-    library = kernels[kernels["kind"].isin(KINDS)]
+    library = kernels.only("kind", *KINDS)
     share = float(library["total_ns"].sum()) / whole
     if share < LIBRARY:
         return None
@@ -33,7 +33,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         "info",
         f"The device is busy, {percent(share)} of it with matrix products, convolutions and attention",
         None,
-        tuple(library["example"].dropna().head(EVIDENCE)),
+        tuple(library.first(EVIDENCE)["example"]),
         "Lower precision (bf16, TF32, fp8), smaller or better shaped work, or mode='max-autotune'; not launches.",
     )
 

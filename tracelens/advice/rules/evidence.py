@@ -80,11 +80,9 @@ def idle_ns(analysis: Analysis, rows: Int64s, *parts: str) -> int:
 
 def gaps_at(analysis: Analysis, times: Int64s) -> tuple[str, ...]:
     """Handles of the gaps of the window that hold the times (ns), the first EVIDENCE of them."""
-    gaps = analysis.gaps
-    if gaps.empty or not len(times):
-        return ()
-    at = np.searchsorted(gaps["start_ns"].to_numpy(dtype=np.int64), times, side="right") - 1
-    return tuple(str(handle) for handle in gaps["handle"].iloc[np.unique(at[at >= 0])[:EVIDENCE]])
+    gaps = analysis.tables["gaps"]
+    at = np.searchsorted(gaps["start_ns"], times, side="right") - 1
+    return tuple(gaps.take(np.unique(at[at >= 0])[:EVIDENCE])["handle"])
 
 
 def handles(analysis: Analysis, prefix: str, rows: Int64s) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import percent
 
@@ -20,13 +20,13 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     share = analysis.attribution.share("kernel", "communication")
     if share < SHARE:
         return None
-    kernels = analysis.kernels
+    kernels = analysis.tables["kernels"].only("kind", "communication")
     return Finding(
         RULE.id,
         severity(share),
         f"Communication that nothing hides takes {percent(share)} of the step",
         per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]),
-        tuple(kernels[kernels["kind"] == "communication"]["example"].dropna().head()),
+        tuple(kernels.first(EVIDENCE)["example"]),
         "Overlap it with computation (buckets, prefetch), send less, and compare ranks for a late one.",
     )
 

@@ -29,7 +29,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"The step is {counted(round(kernels), 'kernel')}: entering compiled code or a graph costs about as much as it "
         "saves",
         None,
-        tuple(analysis.kernels["example"].dropna().head(EVIDENCE)),
+        tuple(analysis.tables["kernels"].first(EVIDENCE)["example"]),
         "Judge a larger part of the program: put what comes before and after into the step, then compile or capture "
         "that.",
     )

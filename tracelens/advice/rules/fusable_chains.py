@@ -20,12 +20,12 @@ SHARE: Final = 0.3
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when much of the device time is pointwise, reduction and copy kernels, and fusing them makes some form
     faster than all without."""
-    kernels = analysis.kernels
-    whole = float(kernels["total_ns"].sum()) if len(kernels) else 0.0
+    kernels = analysis.tables["kernels"]
+    whole = float(kernels["total_ns"].sum())
     saving = _saving(forms)
     if not whole or saving is None:
         return None
-    fusable = kernels[kernels["kind"].isin(KINDS) & (kernels["origin"] == "eager")]
+    fusable = kernels.only("kind", *KINDS).only("origin", "eager")
     share = float(fusable["total_ns"].sum()) / whole
     if share < SHARE:
         return None
@@ -34,7 +34,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         severity(share),
         f"{percent(share)} of the device time is in kernels that torch.compile can fuse",
         min(saving, per_step_ms(analysis, float(fusable["total_ns"].sum()))),
-        tuple(fusable["example"].dropna().head(EVIDENCE)),
+        tuple(fusable.first(EVIDENCE)["example"]),
         "Compile the region: chains of pointwise operators and normalisations become one pass over memory.",
     )
 

@@ -43,7 +43,7 @@ def _copies(analysis: Analysis) -> Int64s:
     rows = evidence.work(analysis, *DEVICE_WORK)
     launch = trace.links.launch[rows]
     single = rows[(launch >= 0) & (trace.events.role[launch] != Role.GRAPH_LAUNCH)]
-    moves = set(analysis.kernels.loc[analysis.kernels["kind"] == "copy", "name"])
+    moves = set(analysis.tables["kernels"].only("kind", "copy")["name"])
     return single[np.isin(trace.events.name[single], [i for i, name in enumerate(trace.names) if name in moves])]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
@@ -19,12 +21,11 @@ SHARE: Final = 0.05
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires where the device idles while a graph is launched."""
     share = analysis.attribution.share("launch", "graph")
-    rows = evidence.calls(analysis, Role.GRAPH_LAUNCH)
-    if share < SHARE or not len(rows):
+    rows, launches = evidence.calls(analysis, Role.GRAPH_LAUNCH), analysis.tables["launches"]
+    mine = launches.take(np.isin(launches["row"], rows))
+    if share < SHARE or not len(mine):
         return None
-    launches = analysis.launches
-    mine = launches[launches["row"].isin(rows)]
-    nodes, call = int(mine["kernels"].median()), int(mine["ns"].median())
+    nodes, call = int(np.median(mine["kernels"])), int(np.median(mine["ns"]))
     return Finding(
         RULE.id,
         severity(share),

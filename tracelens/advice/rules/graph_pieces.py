@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
@@ -25,10 +27,11 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on several small graphs a step while the device waits for the host."""
     del forms
     rows, account = evidence.calls(analysis, Role.GRAPH_LAUNCH), analysis.attribution
-    if not len(rows) or account.share("dispatch") + account.share("launch") < IDLE:
+    launches = analysis.tables["launches"]
+    mine = launches.take(np.isin(launches["row"], rows))
+    if not len(mine) or account.share("dispatch") + account.share("launch") < IDLE:
         return None
-    launches = analysis.launches
-    nodes = float(launches.loc[launches["row"].isin(rows), "kernels"].median())
+    nodes = float(np.median(mine["kernels"]))
     pieces = float(evidence.counts(analysis, rows).mean())
     if pieces < PIECES or nodes >= NODES:
         return None

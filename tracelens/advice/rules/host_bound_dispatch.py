@@ -38,9 +38,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         return None
     eager, times = forms["eager"].step_ms, [form.step_ms for form in forms.values() if form.step_ms is not None]
     saving = max(eager - min(times), 0.0) if eager is not None and times else None
-    gaps = analysis.gaps
     shown = [part for parts in PARTS.values() for part in parts]
-    longest = gaps[gaps["class"].isin(PARTS) & gaps["part"].isin(shown)].nlargest(EVIDENCE, "ns")
+    longest = analysis.tables["gaps"].only("class", *PARTS).only("part", *shown).largest("ns", EVIDENCE)
     stays = choose(forms) == "eager" and forms["eager"].step_ms is not None
     return Finding(
         RULE.id,

@@ -51,7 +51,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
 
 def _collectives(analysis: Analysis) -> Int64s:
     """Rows of the communication kernels that the counted steps launched."""
-    names = set(analysis.kernels.loc[analysis.kernels["kind"] == "communication", "name"])
+    names = set(analysis.tables["kernels"].only("kind", "communication")["name"])
     rows = evidence.work(analysis, Category.KERNEL)
     trace = analysis.trace
     wanted = np.array([name in names for name in trace.names], dtype=np.bool_) if names else np.zeros(0, np.bool_)

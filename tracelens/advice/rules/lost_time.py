@@ -22,7 +22,6 @@ def lost_time(
     if share < least:
         return None
     saving = host_saving_ms(analysis, forms, analysis.attribution.parts[class_name][part_name])
-    gaps = analysis.gaps
-    mine = gaps[(gaps["class"] == class_name) & (gaps["part"] == part_name)]
-    evidence = tuple(mine.nlargest(EVIDENCE, "ns")["handle"])
+    mine = analysis.tables["gaps"].only("class", class_name).only("part", part_name)
+    evidence = tuple(mine.largest("ns", EVIDENCE)["handle"])
     return Finding(rule, severity(share), title.format(share=percent(share)), saving, evidence, advice)

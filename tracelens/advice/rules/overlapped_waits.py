@@ -21,8 +21,8 @@ HARMLESS: Final = 0.05
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on long waits that cost little: the device works meanwhile, and would take as long without them."""
     del forms
-    syncs, window = analysis.syncs, analysis.attribution.window_ns
-    if syncs.empty or not window:
+    syncs, window = analysis.tables["syncs"], analysis.attribution.window_ns
+    if not len(syncs) or not window:
         return None
     spent, busy = float(syncs["ns"].sum()), float(syncs["busy_overlap_ns"].sum())
     if spent < SHARE * window or busy < BUSY * spent or float(syncs["saving_high_ns"].sum()) >= HARMLESS * window:
@@ -34,7 +34,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"{counted(len(syncs), 'wait')} {takes} the host {percent(spent / window)} of the step, and the device works "
         f"for {percent(busy / spent)} of that",
         None,
-        tuple(syncs.nlargest(EVIDENCE, "ns")["handle"]),
+        tuple(syncs.largest("ns", EVIDENCE)["handle"]),
         "Do not count it as lost: a wait for work that has to be done ends no sooner. It matters only where it stands "
         "in the way of a capture.",
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import counted
 
@@ -17,9 +19,9 @@ PINNED_SPEED: Final = 2.0
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on any copy that the runtime calls pageable; saves half of it where it is exposed."""
     del forms
-    kernels = analysis.kernels
-    pageable = kernels[kernels["name"].str.contains("Pageable", case=False, regex=False)] if len(kernels) else kernels
-    if pageable.empty:
+    kernels = analysis.tables["kernels"]
+    pageable = kernels.take(np.array(["pageable" in name.lower() for name in kernels["name"]], dtype=np.bool_))
+    if not len(pageable):
         return None
     count, ns = int(pageable["count"].sum()), float(pageable["total_ns"].sum())
     exposed = min(ns, float(analysis.attribution.parts["kernel"]["copy"]))
@@ -28,7 +30,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         severity(exposed / max(analysis.attribution.window_ns, 1)),
         f"{counted(count, 'copy', 'copies')} {'uses' if count == 1 else 'use'} pageable host memory",
         per_step_ms(analysis, exposed * (1 - 1 / PINNED_SPEED)),
-        tuple(pageable["example"].dropna().head()),
+        tuple(pageable.first(EVIDENCE)["example"]),
         "Keep the host side pinned (the DataLoader has pin_memory=True) and copy with non_blocking=True; pinning it in "
         "the step blocks as well.",
     )

@@ -22,13 +22,13 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     share = account.share("device", "dependency") + account.share("unknown", "stalled")
     if share < SHARE:
         return None
-    gaps = analysis.gaps
+    longest = analysis.tables["gaps"].only("part", *PARTS).largest("ns", EVIDENCE)
     return Finding(
         RULE.id,
         severity(share),
         f"The device idles for {percent(share)} of the step although its next work is launched",
         None,
-        tuple(gaps[gaps["part"].isin(PARTS)].nlargest(EVIDENCE, "ns")["handle"]),
+        tuple(longest["handle"]),
         "The host is not the cause, so launching less does not help. Look for a stream that waits for another or for a "
         "copy, and for work that the profiler did not record.",
     )

@@ -17,14 +17,14 @@ MEANINGFUL: Final = 0.005
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires when waits drain the queue; waits that overlap a busy device cost nothing and stay silent."""
-    syncs, window = analysis.syncs, analysis.attribution.window_ns
-    if syncs.empty or not window:
+    syncs, window = analysis.tables["syncs"], analysis.attribution.window_ns
+    if not len(syncs) or not window:
         return None
     low, high = float(syncs["saving_low_ns"].sum()), float(syncs["saving_high_ns"].sum())
     if high < MEANINGFUL * window:
         return None
-    costly = syncs.nlargest(EVIDENCE, "saving_high_ns")
-    operator = str(costly["operator"].fillna("").iloc[0])
+    costly = syncs.largest("saving_high_ns", EVIDENCE)
+    operator = str(costly["operator"][0] or "")
     return Finding(
         RULE.id,
         severity(high / window),
