@@ -15,9 +15,10 @@ from tracelens.loading.words import Text
 ENDS = st.sampled_from([",", "}", "]", " ", "\n"])
 
 
-def text_of(parts: list[str]) -> tuple[Text, np.ndarray]:
-    starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
-    return Text.of("".join(parts).encode()), starts.astype(np.int64)
+def text_of(parts: list[str]) -> tuple[Text, np.ndarray, np.ndarray]:
+    starts = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)
+    text = Text.of("".join(parts).encode())
+    return text, starts, text.at(starts)
 
 
 @given(st.lists(st.tuples(st.integers(-(10**18) + 1, 10**18 - 1), ENDS), min_size=1))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracelens.loading.interning import HashTable
-from tracelens.loading.words import Text, short_hash, span_hash
+from tracelens.loading.words import Text, span_hash
 
 
 @given(st.binary(min_size=1, max_size=200))
@@ -24,15 +24,6 @@ def test_spans_hash_alike_exactly_if_they_are_alike(spans: list[bytes]) -> None:
     hashes = span_hash(Text.of(b"|".join(spans)), starts, lengths).tolist()
     assert len(set(hashes)) == len(set(spans))
     assert len(dict(zip(spans, hashes, strict=True))) == len(set(zip(spans, hashes, strict=True)))
-
-
-@given(st.lists(st.binary(max_size=16), min_size=1, max_size=30))
-def test_short_spans_hash_alike_exactly_if_they_are_alike(spans: list[bytes]) -> None:
-    starts = np.cumsum([0, *(len(span) + 1 for span in spans)])[:-1].astype(np.int64)
-    lengths = np.array([len(span) for span in spans], dtype=np.int64)
-    hashes = short_hash(Text.of(b"|".join(spans)), starts, lengths).tolist()
-    assert len(set(hashes)) == len(set(spans))
-    assert len(set(zip(spans, hashes, strict=True))) == len(set(spans))
 
 
 @given(st.lists(st.lists(st.integers(0, 3000)), max_size=5))

@@ -13,17 +13,16 @@ import numpy as np
 
 from tracelens.loading.numbers import LONGEST
 from tracelens.loading.words import KEEP, WORD, Hashes, Text
-from tracelens.model.events import Bools, Int64s
+from tracelens.model.events import Bools, Bytes, Int64s
 
 _ZEROS: Final = np.uint64(0x3030303030303030)
 _ABOVE_NINE: Final = np.uint64(0x7676767676767676)
 _HIGH_BITS: Final = np.uint64(0x8080808080808080)
-_BYTE_INDEX: Final = np.uint64(0x0001020304050607)
 _PAIRS: Final = np.uint64(0x000000FF000000FF)
 _HUNDREDS: Final = np.uint64(0x000F424000000064)
 _UNITS: Final = np.uint64(0x0000271000000001)
 _TEN: Final = np.uint64(10)
-_U7, _U8, _U16, _U32, _U56 = (np.uint64(n) for n in (7, 8, 16, 32, 56))
+_U8, _U16, _U32 = (np.uint64(n) for n in (8, 16, 32))
 _POWERS: Final = 10 ** np.arange(WORD + 1, dtype=np.int64)
 _PER_THOUSANDTH: Final = 100_000
 _MOST_DIGITS: Final = 18
@@ -43,18 +42,23 @@ class Numbers:
     """Whether the text there is such a number, whole and in range."""
 
 
-def read_integers(text: Text, at: Int64s) -> Numbers:
-    """Whole numbers of up to 18 digits that begin at these bytes."""
-    begin, negative = _after_sign(text, at)
+def read_integers(text: Text, at: Int64s, first: Bytes) -> Numbers:
+    """Whole numbers of up to 18 digits that begin at these places, with these bytes."""
+    negative = first == _MINUS
+    begin = at + negative
     values, count = _unsigned(text, begin)
     sound = _ENDS.take(text.at(begin + count)) & (count > 0) & (count <= _MOST_DIGITS)
     np.negative(values, out=values, where=negative)
     return Numbers(values, sound)
 
 
-def read_thousandths(text: Text, at: Int64s) -> Numbers:
-    """1000 times the numbers that begin at these bytes, if within LONGEST: 3 decimals, not counting further zeros."""
-    begin, negative = _after_sign(text, at)
+def read_thousandths(text: Text, at: Int64s, first: Bytes) -> Numbers:
+    """1000 times the numbers that begin at these places, with these bytes.
+
+    Sound are those within LONGEST with 3 decimals at most, not counting further zeros.
+    """
+    negative = first == _MINUS
+    begin = at + negative
     values, count = _unsigned(text, begin)
     end = begin + count
     sound = (count > 0) & (count <= _MOST_DIGITS) & (values <= _MOST_WHOLE)
@@ -70,21 +74,14 @@ def read_thousandths(text: Text, at: Int64s) -> Numbers:
     return Numbers(values, sound & _ENDS.take(text.at(end)))
 
 
-def _after_sign(text: Text, at: Int64s) -> tuple[Int64s, Bools]:
-    """Where the digits begin, and which numbers have a minus before them."""
-    negative = text.at(at) == _MINUS
-    return at + negative, negative
-
-
 def _unsigned(text: Text, at: Int64s) -> tuple[Int64s, Int64s]:
     """Value and number of leading digits, up to 24 (the value is meant for at most 18)."""
     digits, count = _digits(text.words_at(at))
-    values = _folded(digits << ((WORD - count) << 3).view(np.uint64))
+    values = _leading(digits, count)
     full = np.flatnonzero(count == WORD)
     while len(full):
         more, further = _digits(text.words_at(at.take(full) + count.take(full)))
-        low = _folded(more << ((WORD - further) << 3).view(np.uint64))
-        values[full] = values.take(full) * _POWERS.take(further) + low
+        values[full] = values.take(full) * _POWERS.take(further) + _leading(more, further)
         count[full] += further
         full = full[(further == WORD) & (count.take(full) < 3 * WORD)]
     return values, count
@@ -97,18 +94,23 @@ def _fraction(text: Text, at: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _digits(loaded: Hashes) -> tuple[Hashes, Int64s]:
-    """Values of the leading digits of each word, byte by byte, and how many there are; later bytes are junk."""
-    digits = loaded ^ _ZEROS
+    """Values of the leading digits of each word, byte by byte, and how many there are; later bytes are junk.
+
+    Takes over `loaded`.
+    """
+    digits = np.bitwise_xor(loaded, _ZEROS, out=loaded)
     other = digits + _ABOVE_NINE
     other |= digits
     other &= _HIGH_BITS
-    lowest = other & (~other + np.uint64(1))
-    lowest >>= _U7
-    lowest *= _BYTE_INDEX
-    lowest >>= _U56
-    count = lowest.view(np.int64)
-    count[other == 0] = WORD
-    return digits, count
+    below = other - np.uint64(1)
+    below &= np.invert(other, out=other)
+    return digits, (np.bitwise_count(below) >> 3).astype(np.int64)
+
+
+def _leading(digits: Hashes, count: Int64s) -> Int64s:
+    """The number that the first `count` digits of each word spell. Takes over `digits`."""
+    digits <<= ((WORD - count) << 3).view(np.uint64)
+    return _folded(digits)
 
 
 def _folded(digits: Hashes) -> Int64s:

@@ -33,8 +33,8 @@ def chars_in(chars: bytes) -> Bools:
     return table
 
 
-_BEFORE_STRING: Final = chars_in(b"{[,: \t\r\n")
-_AFTER_STRING: Final = chars_in(b"}],: \t\r\n")
+_BEFORE_STRING: Final = b"{[,: \t\r\n"
+_AFTER_STRING: Final = b"}],: \t\r\n"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +74,8 @@ class Frame:
 def frame_events(data: bytes) -> Frame:
     """The whole events at the head of `data`, which begins between two events of an array."""
     text = np.frombuffer(data, dtype=np.uint8)
-    opens, closes, braces, is_open, strings_before = _marks(text, data)
+    opens, closes, braces, strings_before = _marks(text, data)
+    is_open = text.take(braces) == OPEN
     depth = np.cumsum(is_open.astype(np.int32) * 2 - 1, dtype=np.int32)
     after, trusted = _trusted(text, opens, closes)
     below = np.flatnonzero(depth < 0)
@@ -99,43 +100,43 @@ def frame_events(data: bytes) -> Frame:
     )
 
 
-def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Int64s, Int64s, Bools, Int64s]:
-    """Quotes that open and that close strings; braces outside strings, which of them open, strings before them."""
+def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """Quotes that open and that close strings; braces outside strings, and how many strings are before them."""
     mask = text == QUOTE
-    mask |= text == OPEN
-    mask |= text == CLOSE
-    marks = np.flatnonzero(mask)
-    chars = text.take(marks)
+    quotes = np.flatnonzero(mask)
     if b"\\" in data:
-        plain = ~((chars == QUOTE) & _escaped(text, marks))
-        marks, chars = np.compress(plain, marks), np.compress(plain, chars)
-    quoted = chars == QUOTE
-    quotes = np.compress(quoted, marks)
-    brace = np.flatnonzero(~quoted)
-    quotes_before = brace - np.arange(len(brace))
-    outside = (quotes_before & 1) == 0
-    brace, quotes_before = np.compress(outside, brace), np.compress(outside, quotes_before)
+        quotes = np.delete(quotes, _escaped(text, quotes))
+    np.equal(text, OPEN, out=mask)
+    mask |= text == CLOSE
+    braces = np.flatnonzero(mask)
+    quotes_before = np.searchsorted(quotes, braces)
+    outside = np.flatnonzero((quotes_before & 1) == 0)
     opens, closes = quotes[0::2], quotes[1::2]
-    return opens[: len(closes)], closes, marks.take(brace), chars.take(brace) == OPEN, quotes_before >> 1
+    whole = len(closes)
+    return opens[:whole].copy(), closes.copy(), braces.take(outside), quotes_before.take(outside) >> 1
 
 
-def _escaped(text: Bytes, at: Int64s) -> Bools:
-    """Whether an odd number of backslashes stands before each position."""
+def _escaped(text: Bytes, quotes: Int64s) -> Int64s:
+    """Which of the quotes have an odd number of backslashes before them."""
     slashes = np.flatnonzero(text == _BACKSLASH)
-    run_start = np.maximum.accumulate(np.where(np.diff(slashes, prepend=-2) > 1, slashes, 0))
-    before = np.searchsorted(slashes, at) - 1
-    follows = (before >= 0) & (slashes[before] == at - 1)
-    return follows & (((at - run_start[before]) & 1) == 1)
+    first = np.flatnonzero(np.diff(slashes, prepend=-2) > 1)
+    last = np.append(first[1:], len(slashes)) - 1
+    behind = slashes[last[(last - first) & 1 == 0]] + 1
+    found = np.searchsorted(quotes, behind)
+    found, behind = found[found < len(quotes)], behind[found < len(quotes)]
+    return found[quotes[found] == behind]
 
 
 def _trusted(text: Bytes, opens: Int64s, closes: Int64s) -> tuple[Bytes, int]:
     """The character behind each string, and the position of the first string that no JSON text can hold."""
+    before = text.take(opens - 1, mode="clip")
     after = text.take(closes + 1, mode="clip")
     if len(closes) and closes[-1] + 1 == len(text):
         after[-1] = _COMMA
-    fits = _AFTER_STRING.take(after)
-    fits &= _BEFORE_STRING.take(text.take(opens - 1, mode="clip"))
-    return after, len(text) if fits.all() else int(opens[np.argmin(fits)])
+    if not before.tobytes().translate(None, _BEFORE_STRING) and not after.tobytes().translate(None, _AFTER_STRING):
+        return after, len(text)
+    fits = chars_in(_BEFORE_STRING).take(before) & chars_in(_AFTER_STRING).take(after)
+    return after, int(opens[np.argmin(fits)])
 
 
 def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> int:

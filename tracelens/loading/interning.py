@@ -11,8 +11,10 @@ from tracelens.loading.words import Hashes
 from tracelens.model.events import Int32s, Int64s
 
 _FREE: Final = -(2**31)
-_SMALLEST: Final = 10
+_SMALLEST: Final = 12
 """Bits of the first table's size."""
+_ROOM: Final = 4
+"""Slots for each hash at least: a lookup that finds its slot taken costs another round."""
 
 
 class HashTable:
@@ -47,11 +49,11 @@ class HashTable:
     def _insert(self, hashes: Hashes, ids: Int32s) -> None:
         """Add distinct hashes that the table does not hold."""
         self._count += len(hashes)
-        if 2 * self._count > len(self._ids):
+        if _ROOM * self._count > len(self._ids):
             held = self._ids != _FREE
             hashes = np.concatenate((self._hashes[held], hashes))
             ids = np.concatenate((self._ids[held], ids))
-            self._clear((2 * self._count).bit_length() + 1)
+            self._clear((_ROOM * self._count).bit_length() + 1)
         while len(hashes):
             slots, first = np.unique(self._slots(hashes), return_index=True)
             self._hashes[slots], self._ids[slots] = hashes[first], ids[first]

@@ -1,4 +1,4 @@
-"""The keys of an event that become columns, recognised in text by a hash that knows their depth."""
+"""The keys of an event that become columns, recognised in text by their first word, their length and their depth."""
 
 from __future__ import annotations
 
@@ -9,87 +9,118 @@ from typing import Final
 import numpy as np
 
 from tracelens.loading.fields import ARGUMENTS, Kind
-from tracelens.loading.words import Hashes, Text, short_hash
+from tracelens.loading.framing import EVENT_DEPTH
+from tracelens.loading.words import KEEP, WORD, Hashes, Text
 from tracelens.model.events import Bytes, Int64s
 
 ARGS_DEPTH: Final = 2
 
+_EVENT_KEYS: Final = {
+    "args": None,
+    "ph": None,
+    "cat": Kind.TEXT,
+    "name": Kind.TEXT,
+    "pid": Kind.INTEGER,
+    "tid": Kind.INTEGER,
+    "id": Kind.INTEGER,
+    "ts": Kind.FLOAT,
+    "dur": Kind.FLOAT,
+}
+_IN_ORDER: Final = (None, Kind.TEXT, Kind.INTEGER, Kind.FLOAT)
+
+
+def _wanted() -> list[tuple[str, int, Kind | None]]:
+    """Key, depth and kind of all wanted members; those of one kind follow each other."""
+    found = [(key, EVENT_DEPTH, kind) for key, kind in _EVENT_KEYS.items()]
+    found += [(key, ARGS_DEPTH, kind) for key, (_, kind) in ARGUMENTS.items()]
+    return sorted(found, key=lambda one: _IN_ORDER.index(one[2]))
+
+
+_WANTED: Final = _wanted()
+_CODES: Final = {(key, depth): code for code, (key, depth, _) in enumerate(_WANTED, 1)}
+ARGUMENT_CODES: Final = {key: _CODES[key, ARGS_DEPTH] for key in ARGUMENTS}
+"""Key of `args` -> code."""
+LAST_CODE: Final = len(_WANTED)
+
 
 class Key(IntEnum):
-    """Code of a key of the event itself; arguments follow from FIRST_ARGUMENT on, in the order of ARGUMENTS."""
+    """Code of a key of the event itself. Codes grow with the kind: first no kind, then texts, integers and floats."""
 
     NONE = 0
-    PHASE = 1
-    CATEGORY = 2
-    NAME = 3
-    PID = 4
-    TID = 5
-    TIME = 6
-    DURATION = 7
-    ID = 8
-    ARGS = 9
-    FIRST_ARGUMENT = 10
+    ARGS = _CODES["args", EVENT_DEPTH]
+    PHASE = _CODES["ph", EVENT_DEPTH]
+    CATEGORY = _CODES["cat", EVENT_DEPTH]
+    NAME = _CODES["name", EVENT_DEPTH]
+    PID = _CODES["pid", EVENT_DEPTH]
+    TID = _CODES["tid", EVENT_DEPTH]
+    ID = _CODES["id", EVENT_DEPTH]
+    TIME = _CODES["ts", EVENT_DEPTH]
+    DURATION = _CODES["dur", EVENT_DEPTH]
 
 
-_EVENT_KEYS: Final = {
-    "ph": Key.PHASE,
-    "cat": Key.CATEGORY,
-    "name": Key.NAME,
-    "pid": Key.PID,
-    "tid": Key.TID,
-    "ts": Key.TIME,
-    "dur": Key.DURATION,
-    "id": Key.ID,
-    "args": Key.ARGS,
-}
-ARGUMENT_CODES: Final = {key: Key.FIRST_ARGUMENT + place for place, key in enumerate(ARGUMENTS)}
-"""Key of `args` -> code."""
-LAST_CODE: Final = Key.FIRST_ARGUMENT + len(ARGUMENTS) - 1
+def codes_of_kind(kind: Kind) -> tuple[int, int]:
+    """First code of a kind, and the one behind its last."""
+    codes = [code for code, (_, _, one) in enumerate(_WANTED, 1) if one == kind]
+    return codes[0], codes[-1] + 1
 
-IS_TEXT: Final = np.zeros(LAST_CODE + 1, dtype=np.bool_)
-"""Of each code whether it is an argument kept as text."""
-IS_TEXT[[code for key, code in ARGUMENT_CODES.items() if ARGUMENTS[key][1] == Kind.TEXT]] = True
 
 _BITS: Final = 10
-_DEPTH_MARK: Final = np.uint64(0x8000_0000_0000_0001)
+_KEEP_WITH_QUOTE: Final = KEEP[[*range(1, WORD + 1), WORD]]
+"""By length of a key, what keeps its first word and, where the key is shorter, the quote behind it."""
 
 
-def codes_of(text: Text, start: Int64s, length: Int64s, is_argument: Bytes) -> Bytes:
-    """Code of each key by its text and depth; Key.NONE for keys that no column wants."""
-    hashes = _hashes(text, start, length, is_argument)
-    slots = _slots(hashes, _MULTIPLIER)
-    return _TABLE_CODES.take(slots) * (_TABLE_HASHES.take(slots) == hashes)
+def codes_of(text: Text, start: Int64s, length: Int64s, depth: Int64s) -> Bytes:
+    """Code of each key by its text, which a quote follows, and depth; Key.NONE for keys that no column wants."""
+    words = _first_words(text, start, length, depth)
+    slots = _slots(words, _MULTIPLIER)
+    codes = _TABLE_CODES.take(slots)
+    codes *= _TABLE_WORDS.take(slots) == words
+    long = np.flatnonzero((length >= WORD) & (codes > Key.NONE))
+    found, size = codes.take(long), length.take(long)
+    last = text.words_at(start.take(long) + size - WORD)
+    codes[long] *= (last == _LAST_WORDS.take(found)) & (size == _LENGTHS.take(found))
+    return codes
 
 
-def _hashes(text: Text, start: Int64s, length: Int64s, is_argument: Bytes) -> Hashes:
-    return short_hash(text, start, length) ^ (is_argument * _DEPTH_MARK)
+def _first_words(text: Text, start: Int64s, length: Int64s, depth: Int64s) -> Hashes:
+    """The first word of each key, marked with its length and depth."""
+    words = text.words_at(start)
+    words &= _KEEP_WITH_QUOTE.take(length, mode="clip")
+    mark = length << 2
+    mark += depth
+    words ^= mark.view(np.uint64)
+    return words
 
 
-def _slots(hashes: Hashes, multiplier: np.uint64) -> Int64s:
-    return ((hashes * multiplier) >> np.uint64(64 - _BITS)).view(np.int64)
+def _slots(words: Hashes, multiplier: np.uint64) -> Int64s:
+    slots = words * multiplier
+    slots >>= np.uint64(64 - _BITS)
+    return slots.view(np.int64)
 
 
-def _known() -> tuple[Hashes, Bytes]:
-    """Hashes and codes of all wanted keys."""
-    entries = [(key, int(code), 0) for key, code in _EVENT_KEYS.items()]
-    entries += [(key, code, 1) for key, code in ARGUMENT_CODES.items()]
-    encoded = [key.encode() for key, _, _ in entries]
-    length = np.array([len(key) for key in encoded], dtype=np.int64)
-    is_argument = np.array([argument for _, _, argument in entries], dtype=np.uint8)
-    hashes = _hashes(Text.of(b"".join(encoded)), np.cumsum(length) - length, length, is_argument)
-    return hashes, np.array([code for _, code, _ in entries], dtype=np.uint8)
+def _last_words(keys: list[bytes]) -> Hashes:
+    """By code, the last eight bytes of keys that have so many."""
+    words = [int.from_bytes(key[-WORD:], "little") if len(key) >= WORD else 0 for key in keys]
+    return np.array([0, *words], dtype=np.uint64)
 
 
-def _perfect() -> tuple[np.uint64, Hashes, Bytes]:
+def _perfect(keys: list[bytes], depth: Int64s) -> tuple[np.uint64, Hashes, Bytes]:
     """A multiplier that sends all wanted keys to different slots, and the table that it fills."""
-    hashes, codes = _known()
+    length = np.array([len(key) for key in keys], dtype=np.int64)
+    start = np.cumsum(length + 1) - length - 1
+    words = _first_words(Text.of(b'"'.join([*keys, b""])), start, length, depth)
     multipliers = (np.uint64((odd * 0x9E3779B97F4A7C15) % 2**64) for odd in count(1, 2))
-    multiplier = next(found for found in multipliers if len(np.unique(_slots(hashes, found))) == len(hashes))
-    slots = _slots(hashes, multiplier)
+    multiplier = next(found for found in multipliers if len(np.unique(_slots(words, found))) == len(words))
+    slots = _slots(words, multiplier)
     table = np.zeros(1 << _BITS, dtype=np.uint64)
-    table_codes = np.zeros(1 << _BITS, dtype=np.uint8)
-    table[slots], table_codes[slots] = hashes, codes
-    return multiplier, table, table_codes
+    codes = np.zeros(1 << _BITS, dtype=np.uint8)
+    table[slots], codes[slots] = words, np.arange(1, LAST_CODE + 1)
+    return multiplier, table, codes
 
 
-_MULTIPLIER, _TABLE_HASHES, _TABLE_CODES = _perfect()
+_ENCODED: Final = [key.encode() for key, _, _ in _WANTED]
+_LENGTHS: Final = np.array([0, *map(len, _ENCODED)], dtype=np.int64)
+_LAST_WORDS: Final = _last_words(_ENCODED)
+_MULTIPLIER, _TABLE_WORDS, _TABLE_CODES = _perfect(
+    _ENCODED, np.array([depth for _, depth, _ in _WANTED], dtype=np.int64)
+)

@@ -13,6 +13,7 @@ from tracelens.model.nesting import enclosing, nearest
 HOST: Final = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
 COMPLETE: Final = ord("X")
 Rows: TypeAlias = npt.NDArray[np.integer]
+Processes: TypeAlias = npt.NDArray[np.integer]
 
 
 def link(events: Events, lanes: Lanes) -> Links:
@@ -23,10 +24,10 @@ def link(events: Events, lanes: Lanes) -> Links:
     return Links(launch, _operators(events, process, parent, launch), parent)
 
 
-def _processes(events: Events, lanes: Lanes) -> Int64s:
+def _processes(events: Events, lanes: Lanes) -> Int32s:
     """Number of the process of each event."""
     numbers = {pid: number for number, pid in enumerate(dict.fromkeys(lanes.pid))}
-    return np.array([numbers[pid] for pid in lanes.pid] or [0], dtype=np.int64)[events.lane]
+    return np.array([numbers[pid] for pid in lanes.pid] or [0], dtype=np.int32)[events.lane]
 
 
 def _parents(events: Events) -> Int32s:
@@ -37,7 +38,7 @@ def _parents(events: Events) -> Int32s:
     return parent
 
 
-def _launches(events: Events, process: Int64s) -> Int32s:
+def _launches(events: Events, process: Processes) -> Int32s:
     """The call with the same correlation; of several the last begun before the device event.
 
     Where processes use the same correlation, those that they do not share tell whose a device is.
@@ -66,16 +67,16 @@ def _submitting(events: Events) -> Rows:
     return calls[submits | ~np.isin(ids, ids[submits])]
 
 
-def _of_several(keys: Int64s, process: Int64s) -> Int64s:
+def _of_several(keys: Int64s, process: Processes) -> Int64s:
     """Keys that more than one process uses."""
-    pairs = (
-        np.unique(np.column_stack((keys, process)), axis=0) if len(np.unique(process)) > 1 else np.empty((0, 2), int)
-    )
+    if not len(process) or np.all(process == process[0]):
+        return keys[:0]
+    pairs = np.unique(np.column_stack((keys, process)), axis=0)
     distinct, count = np.unique(pairs[:, 0], return_counts=True)
-    return distinct[count > 1]
+    return distinct[count > 1].astype(np.int64)
 
 
-def _owners(device: Int32s, process: Int64s, sure: npt.NDArray[np.bool_]) -> Int64s:
+def _owners(device: Int32s, process: Processes, sure: npt.NDArray[np.bool_]) -> Int64s:
     """Process that most of the surely linked work of each event's device comes from, ABSENT where there is none."""
     owner = np.full(len(device), ABSENT, dtype=np.int64)
     for one in np.unique(device[sure]):
@@ -89,15 +90,37 @@ def _latest(
     candidates: Rows,
     rows: Rows,
     key: Int64s,
-    process: Int64s | None = None,
-    of_process: Int64s | None = None,
+    process: Processes | None = None,
+    of_process: Processes | None = None,
 ) -> Int64s:
     """For each row the candidate of its key that began last before it, the first one if none did, else ABSENT.
 
     With a process per event, only candidates of the process `of_process` of each row."""
+    found = np.full(len(rows), ABSENT, dtype=np.int64)
+    ordered = candidates[np.argsort(key[candidates], kind="stable")]
+    keys, asked = key[ordered], key[rows]
+    first = np.searchsorted(keys, asked)
+    count = np.searchsorted(keys, asked, side="right") - first
+    alone, several = np.flatnonzero(count == 1), np.flatnonzero(count > 1)
+    only = ordered[first[alone]]
+    if process is None or of_process is None:
+        found[alone] = only
+    else:
+        found[alone] = np.where(process[only] == of_process[alone], only, ABSENT)
+        of_process = of_process[several]
+    if len(several):
+        rivals = candidates[np.isin(key[candidates], asked[several])]
+        found[several] = _latest_of_several(events, rivals, rows[several], key, process, of_process)
+    return found
+
+
+def _latest_of_several(
+    events: Events, candidates: Rows, rows: Rows, key: Int64s, process: Processes | None, of_process: Processes | None
+) -> Int64s:
+    """The same where keys have several candidates: sorted with the rows that ask, each looks at those before it."""
     keys = [np.concatenate((key[candidates], key[rows]))]
     if process is not None and of_process is not None:
-        keys.append(np.concatenate((process[candidates], of_process)))
+        keys.append(np.concatenate((process[candidates], of_process)).astype(np.int64))
     count = len(candidates)
     start = np.concatenate((events.start[candidates], events.start[rows]))
     asks = np.arange(len(start)) >= count
@@ -118,27 +141,25 @@ def _latest(
     return result
 
 
-def _operators(events: Events, process: Int64s, parent: Int32s, launch: Int32s) -> Int32s:
+def _operators(events: Events, process: Processes, parent: Int32s, launch: Int32s) -> Int32s:
     """The operator of the External id, else the nearest above the call; device work has that of its launch."""
     calls = np.flatnonzero(events.category == Category.RUNTIME)
-    operator = np.full(len(events), ABSENT, dtype=np.int64)
+    operator = np.full(len(events), ABSENT, dtype=np.int32)
     operator[calls] = nearest(parent, parent[calls], events.category == Category.OPERATOR)
-    named = _by_external_id(events, process, launch)
-    operator[named != ABSENT] = named[named != ABSENT]
+    rows, named = _by_external_id(events, process)
+    operator[rows[named != ABSENT]] = named[named != ABSENT]
     linked = np.flatnonzero(launch != ABSENT)
     of_launch = operator[launch[linked]]
     operator[linked] = np.where(of_launch != ABSENT, of_launch, operator[linked])
-    return operator.astype(np.int32)
+    return operator
 
 
-def _by_external_id(events: Events, process: Int64s, launch: Int32s) -> Int64s:
-    """Operator with the External id of a call or of device work, of the same process where that is known."""
+def _by_external_id(events: Events, process: Processes) -> tuple[Rows, Int64s]:
+    """Calls and device work with an External id, and the operator with that id, of the same process where known."""
     ids = events.external_id
     operators = np.flatnonzero((events.category == Category.OPERATOR) & (ids > 0))
-    named = np.full(len(events), ABSENT, dtype=np.int64)
     calls = np.flatnonzero((events.category == Category.RUNTIME) & (ids > 0))
-    named[calls] = _latest(events, operators, calls, ids, process, process[calls])
     work = np.flatnonzero(events.device_work() & (ids > 0))
     work = work[~np.isin(ids[work], _of_several(ids[operators], process[operators]))]
-    named[work] = _latest(events, operators, work, ids)
-    return named
+    of_calls = _latest(events, operators, calls, ids, process, process[calls])
+    return np.concatenate((calls, work)), np.concatenate((of_calls, _latest(events, operators, work, ids)))

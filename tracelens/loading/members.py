@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.loading.fields import Kind
 from tracelens.loading.framing import EVENT_DEPTH, OPEN, QUOTE, Frame, chars_in
-from tracelens.loading.keys import ARGS_DEPTH, IS_TEXT, Key, codes_of
+from tracelens.loading.keys import ARGS_DEPTH, LAST_CODE, Key, codes_of, codes_of_kind
 from tracelens.loading.words import KEEP, Text
-from tracelens.model.events import Bools, Bytes, Int32s, Int64s
+from tracelens.model.events import Bytes, Int64s
 
 _COLON: Final = ord(":")
 _SPACE: Final = ord(" ")
@@ -19,37 +20,50 @@ _BRACKET: Final = ord("[")
 _MINUS: Final = ord("-")
 _LITERALS: Final = np.array([int.from_bytes(word, "little") for word in (b"null", b"true", b"fals")], dtype=np.uint64)
 _WHITE: Final = chars_in(b" \t\r\n")
-_BETWEEN: Final = chars_in(b", \t\r\n")
-_UNUSUAL_START: Final = ~chars_in(b'"[{0123456789')
+_USUAL_START: Final = b'"[{0123456789'
 _DIGITS: Final = chars_in(b"0123456789")
+_KINDS: Final = {kind: codes_of_kind(kind) for kind in Kind}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Members:
-    """Wanted members of events and of their args, in file order."""
+    """Wanted members of events and of their args, sorted by their key; those with one key are in file order."""
 
-    row: Int32s
+    row: Int64s
     """Which event."""
-    code: Bytes
-    """Which key."""
     value: Int64s
     """Position of the value's first character."""
     first: Bytes
     """That character."""
-    end: Int64s
-    """Of strings the closing quote; of other texts where the next member or a brace follows; else anything."""
+    text_end: Int64s
+    """Of the members of kind TEXT alone: a string's closing quote, of other values where what follows begins, so
+    that white space and a comma may come before."""
     odd: npt.NDArray[np.integer]
     """Events of unusual shape, to be decoded one by one."""
+    _bounds: list[int]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def having(self, key: int) -> slice:
+        """The members with this key."""
+        return slice(self._bounds[key], self._bounds[key + 1])
+
+    def of_kind(self, kind: Kind) -> slice:
+        """The members whose value is of this kind."""
+        first, stop = _KINDS[kind]
+        return slice(self._bounds[first], self._bounds[stop])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Keys:
-    """All keys of events and of args."""
+    """All keys of events and of args, in file order."""
 
     string: Int64s
     """Which of the frame's strings."""
-    row: Int32s
-    depth: npt.NDArray[np.int8]
+    start: Int64s
+    """Position of the key's first character."""
+    row: Int64s
     code: Bytes
     value: Int64s
     first: Bytes
@@ -57,52 +71,69 @@ class _Keys:
 
 def members_of(text: Text, frame: Frame) -> Members:
     """Find the members of all events of a frame."""
-    following = np.diff(frame.strings_before, append=len(frame.opens))
-    depth = np.repeat(frame.depth.astype(np.int8), following)
-    row_of_brace = np.cumsum(frame.is_open & (frame.depth == EVENT_DEPTH), dtype=np.int32) - 1
-    row = np.repeat(row_of_brace, following)
-    keys = _keys(text, frame, row, depth)
+    row_of_brace = np.cumsum(frame.is_open & (frame.depth == EVENT_DEPTH)) - 1
+    keys = _keys(text, frame, row_of_brace)
+    bounds = np.cumsum(np.bincount(keys.code, minlength=LAST_CODE + 1))
+    order = np.argsort(keys.code, kind="stable")[bounds[Key.NONE] :]
+    bounds = [0, *(bounds - bounds[Key.NONE]).tolist()]
+    first, stop = (bounds[code] for code in _KINDS[Kind.TEXT])
+    end = _text_ends(frame, row_of_brace, keys, order[first:stop])
     odd = (
         keys.row[_senseless(text, keys)],
         keys.row[_loose_strings(frame, keys)],
         _odd_args(frame, row_of_brace, keys),
     )
-    wanted = np.flatnonzero(keys.code)
     return Members(
-        keys.row.take(wanted),
-        keys.code.take(wanted),
-        keys.value.take(wanted),
-        keys.first.take(wanted),
-        _ends(frame, row_of_brace, keys, wanted),
-        np.concatenate(odd),
+        keys.row.take(order), keys.value.take(order), keys.first.take(order), end, np.concatenate(odd), bounds
     )
 
 
-def _keys(text: Text, frame: Frame, row: Int32s, depth: npt.NDArray[np.int8]) -> _Keys:
+def _keys(text: Text, frame: Frame, row_of_brace: Int64s) -> _Keys:
     """Strings before a colon, at the depth of events or their args."""
-    colon, is_key = _colons(text, frame)
-    is_key &= depth <= ARGS_DEPTH
-    string = np.flatnonzero(is_key)
-    start, level = frame.opens.take(string) + 1, depth.take(string)
-    code = codes_of(text, start, frame.closes.take(string) - start, (level - EVENT_DEPTH).view(np.uint8))
-    value = colon.take(string) + 1
-    value += text.at(value) == _SPACE
+    string, close, colon = _before_colons(text, frame)
+    where = np.repeat((row_of_brace << 2) | np.minimum(frame.depth, 3), _strings_after_each_brace(frame)).take(string)
+    if frame.depth.max(initial=0) > ARGS_DEPTH:
+        shallow = np.flatnonzero((where & 3) <= ARGS_DEPTH)
+        string, close, colon, where = (every.take(shallow) for every in (string, close, colon, where))
+    start = frame.opens.take(string)
+    start += 1
+    length = np.subtract(close, start, out=close)
+    code = codes_of(text, start, length, where & 3)
+    value, first = _values(text, colon)
+    where >>= 2
+    return _Keys(string, start, where, code, value, first)
+
+
+def _strings_after_each_brace(frame: Frame) -> Int64s:
+    return np.diff(frame.strings_before, append=len(frame.opens))
+
+
+def _before_colons(text: Text, frame: Frame) -> tuple[Int64s, Int64s, Int64s]:
+    """Strings that a colon follows, their closing quotes, and where the colon is."""
+    string = np.flatnonzero(frame.after == _COLON)
+    close = frame.closes.take(string)
+    colon = close + 1
+    spaced = np.flatnonzero(frame.after <= _SPACE)
+    place = _after_space(text, frame.closes.take(spaced) + 1)
+    late = np.flatnonzero(text.at(place) == _COLON)
+    if not len(late):
+        return string, close, colon
+    string, colon = np.append(string, spaced.take(late)), np.append(colon, place.take(late))
+    order = np.argsort(string)
+    string, colon = string.take(order), colon.take(order)
+    return string, frame.closes.take(string), colon
+
+
+def _values(text: Text, colon: Int64s) -> tuple[Int64s, Bytes]:
+    """Where the value behind each colon begins, and with which character."""
+    value = colon + 1
+    value += (text.at(value) == _SPACE).view(np.int8)
     first = text.at(value)
-    spaced = np.flatnonzero(_WHITE.take(first))
+    spaced = np.flatnonzero(first <= _SPACE)
     if len(spaced):
         value[spaced] = _after_space(text, value[spaced])
         first[spaced] = text.at(value[spaced])
-    return _Keys(string, row.take(string), level, code, value, first)
-
-
-def _colons(text: Text, frame: Frame) -> tuple[Int64s, Bools]:
-    """Position of what follows each string but for white space, and whether it is a colon."""
-    place, is_colon = frame.closes + 1, frame.after == _COLON
-    spaced = np.flatnonzero(_WHITE.take(frame.after))
-    if len(spaced):
-        place[spaced] = _after_space(text, place[spaced])
-        is_colon[spaced] = text.at(place[spaced]) == _COLON
-    return place, is_colon
+    return value, first
 
 
 def _after_space(text: Text, at: Int64s) -> Int64s:
@@ -116,7 +147,9 @@ def _after_space(text: Text, at: Int64s) -> Int64s:
 
 def _senseless(text: Text, keys: _Keys) -> Int64s:
     """Keys whose value begins like no JSON value: NaN, inf, N/A and the like."""
-    unusual = np.flatnonzero(_UNUSUAL_START.take(keys.first))
+    if not keys.first.tobytes().translate(None, _USUAL_START):
+        return np.empty(0, dtype=np.int64)
+    unusual = np.flatnonzero(~chars_in(_USUAL_START).take(keys.first))
     word = text.words_at(keys.value[unusual])
     literal = np.isin(word & KEEP[4], _LITERALS)
     negative = (keys.first[unusual] == _MINUS) & _DIGITS[(word >> np.uint64(8)) & np.uint64(255)]
@@ -125,12 +158,13 @@ def _senseless(text: Text, keys: _Keys) -> Int64s:
 
 def _loose_strings(frame: Frame, keys: _Keys) -> Int64s:
     """Keys followed by other strings than their value holds: the value is a name with bare quotes."""
-    strings = np.diff(keys.string, append=len(frame.opens)) - 1
-    open_ended = (keys.first == _BRACKET) | (keys.first == OPEN)
-    return np.flatnonzero((strings != (keys.first == QUOTE)) & ~open_ended)
+    expected = (keys.first == QUOTE).view(np.int8) + np.int8(1)
+    loose = np.flatnonzero(np.diff(keys.string, append=len(frame.opens)) != expected)
+    first = keys.first.take(loose)
+    return loose[(first != OPEN) & (first != _BRACKET)]
 
 
-def _odd_args(frame: Frame, row_of_brace: Int32s, keys: _Keys) -> Int32s:
+def _odd_args(frame: Frame, row_of_brace: Int64s, keys: _Keys) -> Int64s:
     """Events with an object that is not the value of `args`, or with two of them."""
     objects = np.flatnonzero(frame.is_open & (frame.depth == ARGS_DEPTH))
     row = row_of_brace.take(objects)
@@ -143,28 +177,16 @@ def _odd_args(frame: Frame, row_of_brace: Int32s, keys: _Keys) -> Int32s:
     return row[strange]
 
 
-def _ends(frame: Frame, row_of_brace: Int32s, keys: _Keys, wanted: Int64s) -> Int64s:
-    """End of each wanted value that is a string or a text of args."""
-    end = frame.closes.take(keys.string.take(wanted) + 1, mode="clip")
-    other = np.flatnonzero(IS_TEXT.take(keys.code.take(wanted)) & (keys.first.take(wanted) != QUOTE))
-    if not len(other):
-        return end
-    closing = np.flatnonzero(~frame.is_open & (frame.depth == EVENT_DEPTH))
-    args_end = frame.ends.copy()
-    args_end[row_of_brace.take(closing)] = frame.braces.take(closing)
-    key = wanted.take(other)
-    after = np.minimum(key + 1, len(keys.row) - 1)
-    owner = keys.row.take(key)
-    more = (keys.row.take(after) == owner) & (keys.depth.take(after) == ARGS_DEPTH) & (after > key)
-    end[other] = np.where(more, frame.opens.take(keys.string.take(after)), args_end.take(owner))
-    return end
-
-
-def trimmed(text: Text, end: Int64s) -> Int64s:
-    """Move ends back over white space and commas."""
-    end = end.copy()
-    rest = np.arange(len(end))
-    while len(rest):
-        rest = rest[_BETWEEN.take(text.at(end.take(rest) - 1))]
-        end[rest] -= 1
+def _text_ends(frame: Frame, row_of_brace: Int64s, keys: _Keys, texts: Int64s) -> Int64s:
+    """End of the values of these keys: of strings the closing quote, else the next key or the end of the args."""
+    end = frame.closes.take(keys.string.take(texts) + 1, mode="clip")
+    other = np.flatnonzero(keys.first.take(texts) != QUOTE)
+    if len(other):
+        args_end = frame.ends.copy()
+        closing = np.flatnonzero(~frame.is_open & (frame.depth == EVENT_DEPTH))
+        args_end[row_of_brace.take(closing)] = frame.braces.take(closing)
+        key = texts.take(other)
+        next_key = keys.start.take(np.minimum(key + 1, len(keys.start) - 1)) - 1
+        limit = args_end.take(keys.row.take(key))
+        end[other] = np.where(key + 1 < len(keys.start), np.minimum(next_key, limit), limit)
     return end

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
 from tracelens.loading.careful import Record, decode_one
@@ -17,24 +18,13 @@ from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.framing import QUOTE, Frame
 from tracelens.loading.interning import HashTable
-from tracelens.loading.keys import ARGUMENT_CODES, IS_TEXT, LAST_CODE, Key
+from tracelens.loading.keys import ARGUMENT_CODES, Key
 from tracelens.loading.slab import Slab
 from tracelens.loading.tables import METADATA_PHASE, PROCESS_NAME, THREAD_NAME, Tables
 from tracelens.loading.texts import UNDECODABLE, TextReader
-from tracelens.loading.words import Hashes, mixed
+from tracelens.loading.words import Hashes, mixed, span_hash
 from tracelens.model import arguments
-from tracelens.model.events import ABSENT, Bools, Int64s
-
-
-def _codes(*codes: int) -> Bools:
-    """Table that says of each code whether it is one of these."""
-    table = np.zeros(LAST_CODE + 1, dtype=np.bool_)
-    table[list(codes)] = True
-    return table
-
-
-def _arguments(*kinds: Kind) -> list[int]:
-    return [ARGUMENT_CODES[key] for key, (_, kind) in ARGUMENTS.items() if kind in kinds]
+from tracelens.model.events import ABSENT, Int64s
 
 
 def _codes_by_column() -> dict[str, list[int]]:
@@ -46,16 +36,10 @@ def _codes_by_column() -> dict[str, list[int]]:
 
 
 _COLUMNS: Final = _codes_by_column()
-_INTEGERS: Final = _codes(Key.PID, Key.TID, Key.ID, *_arguments(Kind.INTEGER))
-_THOUSANDTHS: Final = _codes(Key.TIME, Key.DURATION, *_arguments(Kind.FLOAT))
-_NAMES: Final = _codes(Key.NAME) | IS_TEXT
-_LANE_PARTS: Final = _codes(Key.PID, Key.TID)
-_HASHED: Final = _NAMES | _LANE_PARTS | _codes(Key.CATEGORY)
-_QUOTED: Final = _codes(Key.PHASE, Key.CATEGORY, Key.NAME)
-_NARROW: Final = _codes(*_COLUMNS[DEVICE], *_COLUMNS[STREAM])
-_FLOW_PHASES: Final = np.frombuffer(b"stf", dtype=np.uint8)
-_NULL: Final = ord("n")
+_NARROW: Final = [*_COLUMNS[DEVICE], *_COLUMNS[STREAM]]
+_QUOTED: Final = (Key.PHASE, Key.CATEGORY, Key.NAME)
 _REQUIRED: Final = (Key.PHASE, Key.NAME, Key.PID, Key.TID, Key.TIME)
+_FLOW_PHASES: Final = np.frombuffer(b"stf", dtype=np.uint8)
 _SECOND_PART: Final = np.uint64(0xA24BAED4963EE407)
 """Added to the hash of a tid, so that swapping pid and tid makes another lane."""
 
@@ -74,41 +58,31 @@ class Scanner:
         batch = empty_batch(frame.starts + offset, frame.ends - frame.starts + 1)
         _set_irregular_aside(slab)
         _fill_phase(slab, batch)
-        numbers = _numbers(slab)
-        _fill_numbers(slab, batch, numbers)
-        hashes = self._hashes(slab, numbers)
-        texts = self._texts(slab, hashes)
-        _fill_texts(slab, batch, texts)
+        values = self._values(slab)
+        _fill_dense(slab, batch, values)
         self._set_naming_aside(slab, batch)
-        columns = {name: _members_of_column(slab, name, batch, texts) for name in SPARSE_KINDS}
-        self._fill_lanes(slab, batch, hashes)
-        for name, found in columns.items():
-            usual = found[~slab.odd[slab.members.row[found]]]
-            if len(usual):
-                batch.sparse[name] = _sparse(slab, name, usual, texts if SPARSE_KINDS[name] == Kind.TEXT else numbers)
+        columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS}
+        self._fill_lanes(slab, batch, values)
+        batch.sparse = _sparse_columns(slab, columns, values)
         return self._decode_odd(slab, batch, offset)
 
-    def _hashes(self, slab: Slab, numbers: Int64s) -> Hashes:
-        """Hash of each name, category and text, and of each pid and tid whether word or number."""
-        code, quoted = slab.members.code, slab.members.first == QUOTE
-        hashes = numbers.view(np.uint64) + np.uint64(1)
-        strings = np.flatnonzero(quoted & _HASHED.take(code))
-        hashes[strings] = self._reader.hashes(slab, strings)
-        return hashes
-
-    def _texts(self, slab: Slab, hashes: Hashes) -> Int64s:
-        """What each text member stands for: a name's number, or the category of a `cat`; ABSENT for null."""
-        code, first = slab.members.code, slab.members.first
-        texts = np.full(len(code), ABSENT, dtype=np.int64)
-        strings = np.flatnonzero((first == QUOTE) & _NAMES.take(code))
-        texts[strings] = self._reader.strings(slab, strings, hashes[strings])
-        values = np.flatnonzero((first != QUOTE) & (first != _NULL) & IS_TEXT.take(code))
-        texts[values] = self._reader.values(slab, values)
-        categories = slab.having(Key.CATEGORY)
-        categories = categories[first[categories] == QUOTE]
-        texts[categories] = self._reader.categories(slab, categories, hashes[categories])
-        slab.set_aside(texts == UNDECODABLE)
-        return texts
+    def _values(self, slab: Slab) -> Int64s:
+        """Value of each member: integers as they are, times and floats as thousandths, texts as their numbers."""
+        members = slab.members
+        values = np.zeros(len(members), dtype=np.int64)
+        texts = members.of_kind(Kind.TEXT)
+        values[texts] = self._reader.read(slab)
+        slab.set_aside(texts.start + np.flatnonzero(values[texts] == UNDECODABLE))
+        for kind, read in ((Kind.INTEGER, read_integers), (Kind.FLOAT, read_thousandths)):
+            numbers = members.of_kind(kind)
+            found = read(slab.text, members.value[numbers], members.first[numbers])
+            values[numbers] = found.values
+            unsound = numbers.start + np.flatnonzero(~found.sound)
+            slab.set_aside(unsound[~_words_of_lanes(slab, unsound)])
+        for code in _NARROW:
+            narrow = values[members.having(code)]
+            slab.set_aside(members.having(code).start + np.flatnonzero(narrow.astype(np.int32) != narrow))
+        return values
 
     def _set_naming_aside(self, slab: Slab, batch: Batch) -> None:
         """Metadata events that name lanes are for the careful decoder, which learns the names."""
@@ -116,16 +90,16 @@ class Scanner:
         naming = [self._tables.names.known(name) for name in (PROCESS_NAME, THREAD_NAME)]
         slab.odd[metadata[np.isin(batch.name[metadata], naming)]] = True
 
-    def _fill_lanes(self, slab: Slab, batch: Batch, hashes: Hashes) -> None:
+    def _fill_lanes(self, slab: Slab, batch: Batch, values: Int64s) -> None:
         """Number the lane of each event that is not odd."""
         rows = np.flatnonzero(~slab.odd)
-        parts = [_by_row(slab, slab.having(key)) for key in (Key.PID, Key.TID)]
-        pid, tid = (part[rows] for part in parts)
+        pid, tid = (_member_of_each(slab, key)[rows] for key in (Key.PID, Key.TID))
 
         def number(index: int) -> int:
-            return self._tables.lanes.id(slab.json_text(pid[index]), slab.json_text(tid[index]))
+            return self._tables.lanes.id(slab.scalar(pid[index]), slab.scalar(tid[index]))
 
-        batch.lane[rows] = self._lanes.ids(mixed(hashes[pid] ^ mixed(hashes[tid] + _SECOND_PART)), number)
+        lanes = mixed(_lane_hashes(slab, pid, values) ^ mixed(_lane_hashes(slab, tid, values) + _SECOND_PART))
+        batch.lane[rows] = self._lanes.ids(lanes, number)
 
     def _decode_odd(self, slab: Slab, batch: Batch, offset: int) -> tuple[Batch, int]:
         """Decode the odd events one by one; the batch ends before the first that cannot be read."""
@@ -144,81 +118,95 @@ class Scanner:
 
 def _set_irregular_aside(slab: Slab) -> None:
     """Events that lack or repeat a member that every event has, or give it as something else than usual."""
-    members = slab.members
+    members, events = slab.members, np.arange(len(slab.odd))
     for key in _REQUIRED:
-        slab.odd |= np.bincount(members.row[slab.having(key)], minlength=len(slab.odd)) != 1
-    slab.set_aside(_QUOTED.take(members.code) & (members.first != QUOTE))
+        rows = members.row[members.having(key)]
+        if not np.array_equal(rows, events):
+            slab.odd |= np.bincount(rows, minlength=len(events)) != 1
+    for key in _QUOTED:
+        found = members.having(key)
+        slab.set_aside(found.start + np.flatnonzero(members.first[found] != QUOTE))
 
 
 def _fill_phase(slab: Slab, batch: Batch) -> None:
     """The one character of `ph`."""
-    phases = slab.having(Key.PHASE)
-    value = slab.members.value[phases]
-    slab.set_aside(phases[slab.members.end[phases] - value != 2])
-    batch.phase[slab.members.row[phases]] = slab.text.at(value + 1)
+    phases = slab.members.having(Key.PHASE)
+    value, rows = slab.members.value[phases], slab.members.row[phases]
+    slab.odd[rows[slab.text.at(value + 2) != QUOTE]] = True
+    batch.phase[rows] = slab.text.at(value + 1)
 
 
-def _numbers(slab: Slab) -> Int64s:
-    """Value of each number member: integers as they are, times and floats as thousandths; 0 for all else."""
-    code, first = slab.members.code, slab.members.first
-    words = _LANE_PARTS.take(code) & (first == QUOTE)
-    numbers = np.zeros(len(code), dtype=np.int64)
-    for wanted, read in ((_INTEGERS.take(code) & ~words, read_integers), (_THOUSANDTHS.take(code), read_thousandths)):
-        at = np.flatnonzero(wanted)
-        found = read(slab.text, slab.members.value.take(at))
-        numbers[at] = found.values
-        slab.set_aside(at[~found.sound])
-    narrow = np.flatnonzero(_NARROW.take(code))
-    slab.set_aside(narrow[numbers[narrow].astype(np.int32) != numbers[narrow]])
-    return numbers
+def _words_of_lanes(slab: Slab, members: Int64s) -> npt.NDArray[np.bool_]:
+    """Which of these members are a pid or tid that is a string, as it may be."""
+    lanes = slice(slab.members.having(Key.PID).start, slab.members.having(Key.TID).stop)
+    return (slab.members.first[members] == QUOTE) & (members >= lanes.start) & (members < lanes.stop)
 
 
-def _fill_numbers(slab: Slab, batch: Batch, numbers: Int64s) -> None:
-    """Times and the ids that every column of Events holds."""
-    targets = [(batch.start, [int(Key.TIME)]), (batch.duration, [int(Key.DURATION)])]
+def _fill_dense(slab: Slab, batch: Batch, values: Int64s) -> None:
+    """Names, categories, times and the ids that every column of Events holds."""
+    targets = [(batch.name, [int(Key.NAME)]), (batch.category, [int(Key.CATEGORY)])]
+    targets += [(batch.start, [int(Key.TIME)]), (batch.duration, [int(Key.DURATION)])]
     targets += [(getattr(batch, name), _COLUMNS[name]) for name in DENSE]
     for column, codes in targets:
-        found = _merged(slab, codes)
-        column[slab.members.row[found]] = numbers[found]
+        found = _having_any(slab, codes)
+        column[slab.members.row[found]] = values[found]
 
 
-def _fill_texts(slab: Slab, batch: Batch, texts: Int64s) -> None:
-    """Names and categories."""
-    for column, key in ((batch.name, Key.NAME), (batch.category, Key.CATEGORY)):
-        found = slab.having(key)
-        column[slab.members.row[found]] = np.maximum(texts[found], 0)
-
-
-def _members_of_column(slab: Slab, name: str, batch: Batch, texts: Int64s) -> Int64s:
-    """Members that give a value of a sparse column; events that give two are odd."""
-    found = _merged(slab, _COLUMNS[name])
-    if name == arguments.FLOW_ID:
-        found = found[np.isin(batch.phase[slab.members.row[found]], _FLOW_PHASES)]
-    if SPARSE_KINDS[name] == Kind.TEXT:
-        found = found[texts[found] != ABSENT]
-    rows = slab.members.row[found]
+def _having_any(slab: Slab, codes: list[int]) -> Int64s | slice:
+    """Members with any of these keys in file order; events with two of them are odd."""
+    found = [one for one in map(slab.members.having, codes) if one.stop > one.start]
+    if len(found) > 1:
+        every: Int64s = np.concatenate([np.arange(one.start, one.stop, dtype=np.int64) for one in found])
+        members = every[np.argsort(slab.members.row[every], kind="stable")]
+    else:
+        members = found[0] if found else slice(0, 0)
+    rows = slab.members.row[members]
     slab.odd[rows[1:][rows[1:] == rows[:-1]]] = True
-    return found
+    return members
 
 
-def _sparse(slab: Slab, name: str, found: Int64s, values: Int64s) -> Sparse:
-    """Rows and values of a sparse column."""
-    kept = values[found]
-    if SPARSE_KINDS[name] == Kind.FLOAT:
-        return slab.members.row[found], kept / 1000
-    return slab.members.row[found], kept.astype(sparse_dtype(name))
+def _sparse_members(slab: Slab, name: str, batch: Batch, values: Int64s) -> Int64s | slice:
+    """Members that give a value of a sparse column."""
+    found = _having_any(slab, _COLUMNS[name])
+    if name == arguments.FLOW_ID:
+        given = np.isin(batch.phase[slab.members.row[found]], _FLOW_PHASES)
+    elif SPARSE_KINDS[name] == Kind.TEXT:
+        given = values[found] != ABSENT
+    else:
+        return found
+    if given.all():
+        return found
+    return found.start + np.flatnonzero(given) if isinstance(found, slice) else found[given]
 
 
-def _merged(slab: Slab, codes: list[int]) -> Int64s:
-    """Members with any of these keys, in file order."""
-    found = [members for members in map(slab.having, codes) if len(members)]
-    if len(found) == 1:
-        return found[0]
-    return np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+def _sparse_columns(slab: Slab, columns: dict[str, Int64s | slice], values: Int64s) -> dict[str, Sparse]:
+    """Rows and values of each sparse column, for events that are not odd."""
+    sparse: dict[str, Sparse] = {}
+    any_odd = bool(slab.odd.any())
+    for name, found in columns.items():
+        rows, kept = slab.members.row[found], values[found]
+        if any_odd:
+            usual = ~slab.odd[rows]
+            rows, kept = rows[usual], kept[usual]
+        if len(rows):
+            sparse[name] = rows, kept / 1000 if SPARSE_KINDS[name] == Kind.FLOAT else kept.astype(sparse_dtype(name))
+    return sparse
 
 
-def _by_row(slab: Slab, members: Int64s) -> Int64s:
-    """The member of each event among these, anything where it has none."""
+def _member_of_each(slab: Slab, key: Key) -> Int64s:
+    """The member with this key of each event, anything where it has none."""
     found = np.zeros(len(slab.odd), dtype=np.int64)
-    found[slab.members.row[members]] = members
+    having = slab.members.having(key)
+    found[slab.members.row[having]] = np.arange(having.start, having.stop)
     return found
+
+
+def _lane_hashes(slab: Slab, members: Int64s, values: Int64s) -> Hashes:
+    """Hash of each of these pids or tids, whether word or number."""
+    hashes = values[members].view(np.uint64) + np.uint64(1)
+    words = np.flatnonzero(slab.members.first[members] == QUOTE)
+    if len(words):
+        opens = slab.members.value[members[words]]
+        closes = slab.frame.closes[np.searchsorted(slab.frame.opens, opens)]
+        hashes[words] = span_hash(slab.text, opens + 1, closes - opens - 1)
+    return hashes

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
 import orjson
 
+from tracelens.loading.fields import Kind
+from tracelens.loading.framing import QUOTE
 from tracelens.loading.interning import HashTable
-from tracelens.loading.members import trimmed
+from tracelens.loading.jsontext import json_text
+from tracelens.loading.keys import Key
 from tracelens.loading.slab import Slab
 from tracelens.loading.tables import Tables
-from tracelens.loading.words import Hashes, span_hash
-from tracelens.model.events import Int32s, Int64s
+from tracelens.loading.words import span_hash
+from tracelens.model.events import ABSENT, Int32s
 
 UNDECODABLE: Final = -2
 """Number of a text that is no JSON."""
+_CATEGORY_MARK: Final = np.uint64(0xA24BAED4963EE407)
+_STRING_MARK: Final = np.uint64(0x9FB21C651E98DF25)
+"""Set categories, and strings, apart from other values of the same bytes."""
+_BEHIND: Final = b", \t\r\n"
 
 
 class TextReader:
@@ -23,37 +31,35 @@ class TextReader:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._strings = HashTable()
-        self._values = HashTable()
-        self._categories = HashTable()
+        self._known = HashTable()
 
-    def hashes(self, slab: Slab, strings: Int64s) -> Hashes:
-        """Hash of the content of each of these string members."""
-        start = slab.members.value[strings] + 1
-        return span_hash(slab.text, start, slab.members.end[strings] - start)
+    def read(self, slab: Slab) -> Int32s:
+        """What each member of kind TEXT stands for: the category of a `cat`, the number of any other among the names.
 
-    def strings(self, slab: Slab, strings: Int64s, hashes: Hashes) -> Int32s:
-        """Number among the names of each string member, UNDECODABLE where it has bad escapes."""
-        return self._strings.ids(hashes, self._number_of(slab, strings, self._tables.names.id))
+        A value that is no string counts as its compact JSON. ABSENT for null, UNDECODABLE for what is no JSON.
+        """
+        members, texts = slab.members, slab.members.of_kind(Kind.TEXT)
+        quoted = members.first[texts] == QUOTE
+        start = members.value[texts] + quoted
+        length = members.text_end - start
+        hashes = span_hash(slab.text, start, length)
+        categories = members.having(Key.CATEGORY)
+        is_category = slice(categories.start - texts.start, categories.stop - texts.start)
+        hashes[is_category] ^= _CATEGORY_MARK
+        hashes += quoted * _STRING_MARK
 
-    def categories(self, slab: Slab, strings: Int64s, hashes: Hashes) -> Int32s:
-        """Category of each `cat` member."""
-        return self._categories.ids(hashes, self._number_of(slab, strings, self._tables.category))
+        def number(index: int) -> int:
+            intern = self._tables.category if is_category.start <= index < is_category.stop else self._tables.names.id
+            begin = int(start[index])
+            text = slab.data[begin : begin + int(length[index])]
+            return _number(b'"' + text + b'"' if quoted[index] else text.rstrip(_BEHIND), intern)
 
-    def values(self, slab: Slab, values: Int64s) -> Int32s:
-        """Number among the names of the compact JSON of each member that is no string."""
-        start = slab.members.value[values]
-        end = trimmed(slab.text, slab.members.end[values])
-        hashes = span_hash(slab.text, start, end - start)
-        return self._values.ids(hashes, self._number_of(slab, values, self._tables.names.id))
+        return self._known.ids(hashes, number)
 
-    def _number_of(self, slab: Slab, members: Int64s, number: Callable[[str], int]) -> Callable[[int], int]:
-        """Function that decodes the i-th of these members and gives its number."""
 
-        def decode(index: int) -> int:
-            try:
-                return number(slab.json_text(int(members[index])))
-            except orjson.JSONDecodeError:
-                return UNDECODABLE
-
-        return decode
+def _number(text: bytes, intern: Callable[[str], int]) -> int:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return UNDECODABLE
+    return ABSENT if value is None else intern(json_text(value))

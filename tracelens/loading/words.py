@@ -1,4 +1,4 @@
-"""Text as 8-byte words: loads at any byte, comparison of short words and hashes of spans without a loop."""
+"""Text as 8-byte words: loads at any byte, and hashes of spans without a loop."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Text:
     """The same memory as aligned little-endian words."""
 
     @classmethod
-    def of(cls, data: bytes) -> Text:
+    def of(cls, data: bytes | memoryview) -> Text:
         """Pad and copy a text."""
-        padded = np.frombuffer(data + bytes(_PADDING - len(data) % WORD), dtype=np.uint8)
+        padded = np.frombuffer(b"".join((data, bytes(_PADDING - len(data) % WORD))), dtype=np.uint8)
         return cls(padded, padded.view("<u8"))
 
     def at(self, place: Int64s) -> Bytes:
@@ -46,23 +46,16 @@ class Text:
     def words_at(self, place: Int64s) -> Hashes:
         """The word that begins at each place, aligned or not."""
         index = place >> 3
-        shift = ((place & (WORD - 1)) << 3).view(np.uint64)
+        shift = place & (WORD - 1)
+        shift <<= 3
+        bits = shift.view(np.uint64)
         loaded = self.words.take(index, mode="clip")
+        loaded >>= bits
         index += 1
         above = self.words.take(index, mode="clip")
-        loaded >>= shift
-        above <<= _WIDTH - shift
+        above <<= np.subtract(_WIDTH, bits, out=bits)
         loaded |= above
         return loaded
-
-
-def short_hash(text: Text, start: Int64s, length: Int64s) -> Hashes:
-    """Hash of the length, the first and the last word of each span: distinct for spans of up to 16 bytes."""
-    keep = KEEP.take(length, mode="clip")
-    hashes = (text.words_at(start) & keep) * _FIRST_MIX
-    hashes += (text.words_at(start + np.maximum(length - WORD, 0)) & keep) * _LAST_MIX
-    hashes += length.view(np.uint64) * _PLACE_MIX
-    return hashes
 
 
 def span_hash(text: Text, start: Int64s, length: Int64s) -> Hashes:
@@ -71,12 +64,20 @@ def span_hash(text: Text, start: Int64s, length: Int64s) -> Hashes:
     Sums of mixed words make order count and need no loop over the words of a span.
     """
     count = np.maximum((length + (WORD - 1)) >> 3, 1)
-    first = np.cumsum(count) - count
-    place = np.arange(int(count.sum()), dtype=np.int64) - np.repeat(first, count)
-    words = text.words_at(np.repeat(start, count) + (place << 3))
-    words[first + count - 1] &= KEEP.take(length - ((count - 1) << 3))
+    after = np.cumsum(count)
+    first = after - count
+    place = np.arange(int(count.sum()), dtype=np.int64)
+    place -= np.repeat(first, count)
+    place <<= 3
+    at = np.repeat(start, count)
+    at += place
+    words = text.words_at(at)
+    words[after - 1] &= KEEP.take(length - ((count - 1) << 3))
     words += place.view(np.uint64) * _PLACE_MIX
-    total = np.add.reduceat(mixed(words), first) if len(first) else words
+    words ^= words >> _U32
+    words *= _FIRST_MIX
+    words ^= words >> _U29
+    total = np.add.reduceat(words, first) if len(first) else words
     total += length.view(np.uint64) * _FIRST_MIX
     return mixed(total)
 
