@@ -105,7 +105,15 @@ def _keys(text: Text, frame: Frame, row_of_brace: Int64s) -> _Keys:
 
 
 def _strings_after_each_brace(frame: Frame) -> Int64s:
-    return np.diff(frame.strings_before, append=len(frame.opens))
+    return _steps(frame.strings_before, len(frame.opens))
+
+
+def _steps(counts: Int64s, end: int) -> Int64s:
+    """From each count to the next, and from the last to the end."""
+    steps = np.empty_like(counts)
+    np.subtract(counts[1:], counts[:-1], out=steps[:-1])
+    steps[-1:] = end - counts[-1:]
+    return steps
 
 
 def _before_colons(text: Text, frame: Frame) -> tuple[Int64s, Int64s, Int64s]:
@@ -159,7 +167,7 @@ def _senseless(text: Text, keys: _Keys) -> Int64s:
 def _loose_strings(frame: Frame, keys: _Keys) -> Int64s:
     """Keys followed by other strings than their value holds: the value is a name with bare quotes."""
     expected = (keys.first == QUOTE).view(np.int8) + np.int8(1)
-    loose = np.flatnonzero(np.diff(keys.string, append=len(frame.opens)) != expected)
+    loose = np.flatnonzero(_steps(keys.string, len(frame.opens)) != expected)
     first = keys.first.take(loose)
     return loose[(first != OPEN) & (first != _BRACKET)]
 

@@ -16,7 +16,7 @@ from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dty
 from tracelens.loading.careful import Record, decode_one
 from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
-from tracelens.loading.framing import QUOTE, Frame
+from tracelens.loading.framing import QUOTE, Frame, chars_in
 from tracelens.loading.interning import HashTable
 from tracelens.loading.keys import ARGUMENT_CODES, Key
 from tracelens.loading.slab import Slab
@@ -39,7 +39,7 @@ _COLUMNS: Final = _codes_by_column()
 _NARROW: Final = [*_COLUMNS[DEVICE], *_COLUMNS[STREAM]]
 _QUOTED: Final = (Key.PHASE, Key.CATEGORY, Key.NAME)
 _REQUIRED: Final = (Key.PHASE, Key.NAME, Key.PID, Key.TID, Key.TIME)
-_FLOW_PHASES: Final = np.frombuffer(b"stf", dtype=np.uint8)
+_IS_FLOW: Final = chars_in(b"stf")
 _SECOND_PART: Final = np.uint64(0xA24BAED4963EE407)
 """Added to the hash of a tid, so that swapping pid and tid makes another lane."""
 
@@ -61,7 +61,7 @@ class Scanner:
         values = self._values(slab)
         _fill_dense(slab, batch, values)
         self._set_naming_aside(slab, batch)
-        columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS}
+        columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS if _given(slab, name)}
         self._fill_lanes(slab, batch, values)
         batch.sparse = _sparse_columns(slab, columns, values)
         return self._decode_odd(slab, batch, offset)
@@ -86,9 +86,8 @@ class Scanner:
 
     def _set_naming_aside(self, slab: Slab, batch: Batch) -> None:
         """Metadata events that name lanes are for the careful decoder, which learns the names."""
-        metadata = np.flatnonzero(batch.phase == METADATA_PHASE)
-        naming = [self._tables.names.known(name) for name in (PROCESS_NAME, THREAD_NAME)]
-        slab.odd[metadata[np.isin(batch.name[metadata], naming)]] = True
+        process, thread = (self._tables.names.known(name) for name in (PROCESS_NAME, THREAD_NAME))
+        slab.odd |= (batch.phase == METADATA_PHASE) & ((batch.name == process) | (batch.name == thread))
 
     def _fill_lanes(self, slab: Slab, batch: Batch, values: Int64s) -> None:
         """Number the lane of each event that is not odd."""
@@ -121,7 +120,7 @@ def _set_irregular_aside(slab: Slab) -> None:
     members, events = slab.members, np.arange(len(slab.odd))
     for key in _REQUIRED:
         rows = members.row[members.having(key)]
-        if not np.array_equal(rows, events):
+        if len(rows) != len(events) or not (rows == events).all():
             slab.odd |= np.bincount(rows, minlength=len(events)) != 1
     for key in _QUOTED:
         found = members.having(key)
@@ -165,11 +164,16 @@ def _having_any(slab: Slab, codes: list[int]) -> Int64s | slice:
     return members
 
 
+def _given(slab: Slab, name: str) -> bool:
+    """Whether any event gives this column."""
+    return any(one.stop > one.start for one in map(slab.members.having, _COLUMNS[name]))
+
+
 def _sparse_members(slab: Slab, name: str, batch: Batch, values: Int64s) -> Int64s | slice:
     """Members that give a value of a sparse column."""
     found = _having_any(slab, _COLUMNS[name])
     if name == arguments.FLOW_ID:
-        given = np.isin(batch.phase[slab.members.row[found]], _FLOW_PHASES)
+        given = _IS_FLOW[batch.phase[slab.members.row[found]]]
     elif SPARSE_KINDS[name] == Kind.TEXT:
         given = values[found] != ABSENT
     else:
