@@ -32,19 +32,19 @@ def branches(grid: list[int]) -> list[Beat]:
 
 
 def test_one_stream_takes_the_sum_and_a_spacing_each() -> None:
-    span = facts_of(*[gemm(30)] * 10).span(1_000, 1_000)
+    span = facts_of(*[gemm(30)] * 10).span(1_000)
     assert span.expected == span.least == span.most == pytest.approx(310_000)
 
 
 def test_small_kernels_on_two_streams_overlap() -> None:
-    span = facts_of(*branches(SMALL)).span(0, 0)
+    span = facts_of(*branches(SMALL)).span(0)
     assert span.least == pytest.approx(360_000)
     assert span.most == pytest.approx(660_000)
     assert span.least <= span.expected < 0.7 * span.most
 
 
 def test_kernels_that_fill_the_device_gain_nothing_side_by_side() -> None:
-    span = facts_of(*branches([100_000, 1, 1])).span(0, 0)
+    span = facts_of(*branches([100_000, 1, 1])).span(0)
     assert span.expected == pytest.approx(span.most)
 
 
@@ -59,17 +59,17 @@ def test_replay_of_forked_streams_keeps_their_overlap() -> None:
 def test_a_join_waits_for_the_other_streams() -> None:
     side = gemm(200, stream=13, grid=SMALL)
     late, early = pointwise(5, grid=SMALL, host=400), pointwise(5, grid=SMALL)
-    assert facts_of(early, *fork(), side, *fork(), late).span(0, 0).least == pytest.approx(210_000)
+    assert facts_of(early, *fork(), side, *fork(), late).span(0).least == pytest.approx(210_000)
 
 
 def test_an_edge_that_the_trace_refutes_is_dropped() -> None:
     side, early = gemm(200, stream=13, grid=SMALL), pointwise(5, grid=SMALL)
-    assert facts_of(early, *fork(), side, *fork(), early).span(0, 0).least == pytest.approx(205_000)
+    assert facts_of(early, *fork(), side, *fork(), early).span(0).least == pytest.approx(205_000)
 
 
 def test_work_without_edges_between_streams_runs_at_once() -> None:
     apart = [gemm(200, stream=13, grid=SMALL), gemm(200, stream=7, grid=SMALL)]
-    assert facts_of(*apart).span(0, 0).least == pytest.approx(200_000)
+    assert facts_of(*apart).span(0).least == pytest.approx(200_000)
 
 
 def test_a_device_bound_step_takes_its_device_time_at_any_host_speed() -> None:

@@ -113,7 +113,7 @@ def _calibrated(facts: Facts, measured: Form | None) -> Facts:
     predicted = None if measured is None else predict_eager(facts).form().step_ms
     if measured is None or measured.step_ms is None or predicted is None:
         return facts
-    device = facts.span(C.STREAM_SPACING, C.STREAM_SPACING).expected / NS_PER_MS
+    device = facts.span(C.STREAM_SPACING).expected / NS_PER_MS
     if min(measured.step_ms, predicted) < HOST_BOUND * device:
         return facts
     return replace(facts, region=replace(facts.region, speed=measured.step_ms / predicted))

@@ -28,14 +28,15 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         extra = C.BROKEN_COMPILE * eager.mid
         return Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
     host = _host(facts.region, compiled, pieces) + outside_time(facts.region)
-    device = _device(facts, compiled, C.STREAM_SPACING, C.STREAM_SPACING)
+    device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     mid = slower_of(host, device.mid, C.COMPILED_SIGMA)
     return Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
 
 
 def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: int) -> Both:
     """Compiled kernels as graph nodes; under reduce-overhead not faster than its host."""
-    device = _device(facts, compiled, C.NODE_SPACING, C.NODE_SPACING + C.MEMSET_SPACING)
+    spacing = compiled.library_spacing + C.NODE_SPACING * compiled.generated_kernels
+    device = _device(facts, compiled, spacing)
     launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH)
     replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
     if capturable:
@@ -52,9 +53,8 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> float:
     return own * (C.COMPILED_TRAINING if region.training else 1.0)
 
 
-def _device(facts: Facts, compiled: Compiled, spacing: float, memset_spacing: float) -> Estimate:
-    """Device time of the compiled kernels with a spacing after each."""
-    gaps = spacing * compiled.kernels + memset_spacing * compiled.memsets
+def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
+    """Device time of the compiled kernels with gaps of so many ns in all between them."""
     unsure = 1.0 if compiled.certain else 1.5
     low, high = C.FUSED_SPREAD[0] / unsure, C.FUSED_SPREAD[1] * unsure
     single = compiled.single_precision

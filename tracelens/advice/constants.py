@@ -43,10 +43,12 @@ STREAM_SPACING: Final = 1.2 * US
 """Between dependent kernels launched one by one and already queued. [H200]"""
 INTERFERENCE: Final = 0.15
 """Share of the possible overlap of streams that contention and hand-over between streams eat. [H200, 3 workloads]"""
-NODE_SPACING: Final = 0.21 * US
-"""Between kernel nodes of a graph, over the durations of the eager kernels. [H200: 0.19-0.23 leave-one-out]"""
-MEMSET_SPACING: Final = 4.4 * US
-"""What a memset node adds to a graph. [H200: 3.8-4.7 leave-one-out]"""
+NODE_SPACING: Final = 0.22 * US
+"""Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 34 steps]"""
+CLUSTER_SPACING: Final = 0.4 * US
+"""The same before a kernel that starts in clusters of thread blocks. [H200, 8 steps]"""
+MEMSET_SPACING: Final = 2.0 * US
+"""What a memset node adds to a graph. [H200, 15 steps: 1.0 to 4.6]"""
 GRAPH_LAUNCH: Final = 3.0 * US
 """Start of a graph launch to its first node, and the end of its last. [H200: 2.6-7.3]"""
 REPLAY_FLOOR: Final = 25.0 * US

@@ -12,7 +12,7 @@ from tracelens.advice.schedule import eager_period
 def predict_eager(facts: Facts) -> Estimate:
     """Time of the repeated step: launches at the host's own speed, device work as traced."""
     region, host, device = facts.region, host_scale(facts.region), facts.sustained
-    overlap = facts.span(C.STREAM_SPACING, C.STREAM_SPACING).overlap
+    overlap = facts.span(C.STREAM_SPACING).overlap
     return Estimate(
         eager_period(region, overlap, host.mid, device.mid),
         eager_period(region, overlap, host.low, device.low),

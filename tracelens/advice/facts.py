@@ -26,9 +26,9 @@ class Facts:
     sustained: Estimate
     """Device time over the traced one when the step runs for long."""
 
-    def span(self, spacing: float, memset_spacing: float) -> Span:
-        """Device time of the step with a spacing in ns after each piece of work."""
-        return device_span(self.region, self.share, spacing, memset_spacing)
+    def span(self, spacing: Floats | float) -> Span:
+        """Device time of the step with a spacing in ns for each piece of work."""
+        return device_span(self.region, self.share, spacing)
 
 
 def find_facts(region: Region) -> Facts:

@@ -10,6 +10,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
+from tracelens.advice.schedule import graph_spacing
 from tracelens.model.events import ABSENT, Bools, Floats, Int64s
 
 
@@ -22,7 +23,9 @@ class Compiled:
     generated: float
     """Device time of generated kernels."""
     library_kernels: int
-    memsets: int
+    """Memsets included."""
+    library_spacing: float
+    """Time that they take in a graph beside their durations."""
     generated_kernels: int
     library_calls: Int64s
     """Rows of the operators that stay calls."""
@@ -44,7 +47,7 @@ class Compiled:
 
     @property
     def kernels(self) -> int:
-        """All kernels, memsets apart."""
+        """All kernels and memsets."""
         return self.library_kernels + self.generated_kernels
 
 
@@ -55,7 +58,7 @@ def compile_device(facts: Facts) -> Compiled:
     region, operators = facts.region, facts.operators
     unfused = _loses_bias(operators)
     library = (operators.role == Role.LIBRARY) & ~(unfused & operators.bias_kernel)
-    overlap = 1.0 if region.fork.any() else facts.span(C.NODE_SPACING, C.NODE_SPACING).overlap
+    overlap = 1.0 if region.fork.any() else facts.span(C.NODE_SPACING).overlap
     fused = np.flatnonzero((operators.role != Role.LIBRARY) & (operators.role != Role.VANISHES))
     groups = _Groups(region, operators, fused)
     calls = operators.name[library & ~region.memset]
@@ -63,8 +66,8 @@ def compile_device(facts: Facts) -> Compiled:
     return Compiled(
         library=float(duration[library].sum()),
         generated=float(groups.times(facts.bandwidth.rate).sum()),
-        library_kernels=int((library & ~region.memset).sum()),
-        memsets=int((library & region.memset).sum()),
+        library_kernels=int(library.sum()),
+        library_spacing=float(graph_spacing(region)[library].sum()),
         generated_kernels=int(groups.kernels().sum()),
         library_calls=np.unique(calls[calls >= 0]),
         replaced=len(fused),

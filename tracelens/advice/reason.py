@@ -20,7 +20,7 @@ OTHER_WORK: Final = 1.1
 def reason(facts: Facts) -> str:
     """Host-bound or device-bound, and by what kind of work. Device time is that of the account of the step."""
     region = facts.region
-    device = facts.span(C.STREAM_SPACING, C.STREAM_SPACING).expected
+    device = facts.span(C.STREAM_SPACING).expected
     host = min(region.host * host_scale(region).mid, region.recorded)
     if host > device:
         work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"

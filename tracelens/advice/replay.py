@@ -7,11 +7,12 @@ from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
 from tracelens.advice.host_time import outside_time
 from tracelens.advice.inputs import input_copies
+from tracelens.advice.schedule import graph_spacing
 
 
 def predict_replay(facts: Facts) -> Estimate:
     """Device schedule of the traced kernels with graph spacing, one launch, and the copies into static inputs."""
-    span = facts.span(C.NODE_SPACING, C.NODE_SPACING + C.MEMSET_SPACING)
+    span = facts.span(graph_spacing(facts.region))
     device = Estimate(
         facts.sustained.mid * span.expected + C.GRAPH_LAUNCH,
         facts.sustained.low * (span.least + span.expected) / 2,

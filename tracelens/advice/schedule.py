@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.region import Region
 from tracelens.model.events import ABSENT, Floats
+from tracelens.model.names import named
 
+CLUSTERED: Final = re.compile(r"^nvjet|_cga[2-9]")
+"""Kernels that start in clusters of thread blocks. [names of cuBLAS and CUTLASS kernels]"""
 REPETITIONS = 3
 """Steps simulated; the last one shows the steady state."""
 
@@ -31,12 +36,18 @@ class Span:
         return self.expected / self.most if self.most else 1.0
 
 
-def device_span(region: Region, share: Floats, spacing: float, memset_spacing: float) -> Span:
-    """Device time of the step with a spacing after each piece of work, overlap of streams kept.
+def graph_spacing(region: Region) -> Floats:
+    """(n) ns that each piece of work takes in a graph beside its duration."""
+    node = np.where(named(region.trace, region.work, CLUSTERED), C.CLUSTER_SPACING, C.NODE_SPACING)
+    return np.where(region.memset, C.NODE_SPACING + C.MEMSET_SPACING, node)
+
+
+def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
+    """Device time of the step with a spacing in ns for each piece of work, overlap of streams kept.
 
     The order within streams and the events between them give the critical path. Kernels side by side share the
     device, so the step is not shorter than the sum of what each takes of it."""
-    taken = region.duration + np.where(region.memset, memset_spacing, spacing)
+    taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
         return Span(whole, whole, whole)
