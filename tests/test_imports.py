@@ -34,6 +34,13 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded_by("import tracelens; tracelens.__version__, dir(tracelens)") & HEAVY == set()
 
 
+@pytest.mark.parametrize(
+    "words", [["rules"], ["explain"], ["explain", "replay"], ["explain", "queue_full"]], ids=" ".join
+)
+def test_explaining_loads_no_tables(words: list[str]) -> None:
+    assert loaded_by_command(*words) & (HEAVY - {"numpy", "orjson"}) == set()
+
+
 @pytest.mark.parametrize("words", [[], ["--json"], ["--table", "gaps"]], ids=str)
 def test_report_loads_neither_the_app_nor_pandas_nor_torch(tmp_path: Path, words: list[str]) -> None:
     path = TraceBuilder().launch("gemm", start=0).write(tmp_path / "trace.json")

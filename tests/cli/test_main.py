@@ -236,3 +236,21 @@ def test_a_link_that_leads_nowhere_is_not_replaced(trace: Path, tmp_path: Path) 
     link.symlink_to(tmp_path / "absent.md")
     assert main(["report", str(trace), "-o", str(link)]) == ExitCode.USAGE
     assert link.is_symlink()
+
+
+def test_rules_are_listed_and_explained(capsys: Capture) -> None:
+    assert main(["rules"]) == ExitCode.OK
+    listed = capsys.readouterr().out
+    assert "sync_points" in listed
+    assert main(["rules", "--json"]) == ExitCode.OK
+    rules = json.loads(capsys.readouterr().out)
+    assert all(rule["id"] in listed and rule["learn_more"].startswith("https://") for rule in rules)
+    assert main(["explain", rules[0]["id"]]) == ExitCode.OK
+    assert rules[0]["constants"][0]["name"] in capsys.readouterr().out
+
+
+def test_explain_lists_what_it_can_explain_and_refuses_the_rest(capsys: Capture) -> None:
+    assert main(["explain"]) == ExitCode.OK
+    assert "Trust checks" in capsys.readouterr().out
+    assert main(["explain", "replai"]) == ExitCode.USAGE
+    assert "did you mean replay" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from typing import Final
 from tracelens.cli import output
 from tracelens.cli.capture import CaptureCommand
 from tracelens.cli.command import Command, Parser
+from tracelens.cli.explain import ExplainCommand, RulesCommand
 from tracelens.cli.report import ReportCommand
 from tracelens.cli.show import ShowCommand
 from tracelens.cli.suggest import did_you_mean
@@ -21,7 +22,14 @@ from tracelens.errors import TraceLensError, UsageError
 from tracelens.exitcodes import ExitCode
 from tracelens.version import __version__
 
-COMMANDS: Final[tuple[Command, ...]] = (ViewCommand(), ReportCommand(), ShowCommand(), CaptureCommand())
+COMMANDS: Final[tuple[Command, ...]] = (
+    ViewCommand(),
+    ReportCommand(),
+    ShowCommand(),
+    RulesCommand(),
+    ExplainCommand(),
+    CaptureCommand(),
+)
 _OWN_OPTIONS: Final = frozenset({"-h", "--help", "--version"})
 _ABOUT: Final = """\
 Reads a torch.profiler trace, accounts for every nanosecond of a step, and says

@@ -1,0 +1,77 @@
+"""Every name that a report shows is explained from the code and the constants behind it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.advice.story import analysis, call, gemm, item, pointwise, upload
+from tracelens.advice import advise
+from tracelens.advice.explain import explain, topics
+from tracelens.advice.results import FORMS
+from tracelens.advice.rules import RULES
+from tracelens.advice.sources import constants
+from tracelens.analysis.parts import Part
+from tracelens.errors import UsageError
+from tracelens.reporting.explanations import list_text, to_json, to_text
+
+NAMES = sorted({name for names in topics().values() for name in names})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_has_a_text_and_says_where_it_is_computed(name: str) -> None:
+    for found in explain(name):
+        assert found.title
+        assert found.text
+        assert found.computed_by or found.kind == "check"
+        assert name in to_text([found], width=60)
+    assert json.loads(to_json(explain(name)))[0]["id"] == name
+
+
+def test_all_that_a_report_names_is_explained() -> None:
+    found = analysis(upload(), *[pointwise(5, host=30)] * 20, item(), gemm(20), call("cudaMalloc", 500), gemm(20))
+    advice = advise(found)
+    known = topics()
+    assert known["rule"].keys() == {rule.id for rule in RULES}
+    assert {finding.rule for finding in advice.findings} <= known["rule"].keys() | known["blocker"].keys()
+    assert {blocker.id for form in advice.forms.values() for blocker in form.blockers} <= known["blocker"].keys()
+    assert {check.id for check in found.trust.checks} == known["check"].keys()
+    assert {f"{part.class_name}.{part.part_name}" for part in Part} == known["part"].keys()
+    assert set(FORMS) <= known["figure"].keys()
+    assert all(known["part"].values())
+
+
+def test_every_calibrated_constant_has_a_source_and_is_reached_from_a_figure() -> None:
+    shown = {constant for name in NAMES for found in explain(name) for constant in found.constants}
+    calibrated = {name: constant for name, constant in constants("advice.constants").items() if constant.meaning}
+    assert calibrated.keys() - {constant.name for constant in shown} == set()
+    assert len(calibrated) > 40
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_thresholds_of_rules_say_where_they_are_from(rule: object) -> None:
+    id = rule.id  # type: ignore[attr-defined]
+    for constant in explain(id)[0].constants:
+        if re.fullmatch(r"[\d._]+", constant.value):
+            assert "[" in constant.meaning, f"{id}: {constant.name} names no source"
+
+
+def test_a_figure_shows_its_formula_and_its_constants_with_values() -> None:
+    text = to_text(explain("replay"))
+    assert re.search(r"NODE_SPACING = [\d.]+ us", text)
+    assert "[H200" in text
+    assert "predict_replay, tracelens/advice/replay.py:" in text
+    assert "return " in text, "short code is the formula"
+
+
+def test_an_unknown_name_is_one_line_that_names_a_close_one() -> None:
+    with pytest.raises(UsageError, match="did you mean queue_full"):
+        explain("queue_ful")
+
+
+def test_lists_fit_the_width() -> None:
+    text = list_text(topics(), width=60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert all(name in text for name in ("host_pause", "confidence", "pageable_copy", "building", "dispatch.input"))

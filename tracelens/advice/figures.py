@@ -1,0 +1,102 @@
+"""Figures of a report and the functions that compute them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number or word that reports show."""
+
+    id: str
+    title: str
+    computed_by: tuple[str, ...]
+    """Functions as "module:name", the one that gives the figure first; a module alone stands for all of it."""
+
+
+FIGURES: Final = (
+    Figure(
+        "eager",
+        "Step time in eager mode",
+        (
+            "advice.eager:predict_eager", "advice.eager:as_recorded", "advice.host_time:host_scale",
+            "advice.host_time:call_gauge", "advice.schedule:eager_period", "advice.schedule", "advice.region",
+        ),
+    ),
+    Figure(
+        "compile",
+        "Step time under torch.compile",
+        (
+            "advice.compiled:predict_compile", "advice.compiled:_host", "advice.compiled:_device",
+            "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.host_time:outside_time",
+        ),
+    ),
+    Figure(
+        "replay",
+        "Step time when replayed as a CUDA Graph",
+        (
+            "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span", "advice.schedule",
+            "advice.inputs:input_copies", "advice.power:sustained", "advice.host_time:outside_time",
+        ),
+    ),
+    Figure(
+        "both",
+        "Step time when compiled and then replayed",
+        (
+            "advice.compiled:predict_both", "advice.compiled:_device", "advice.compiled:_trees",
+            "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.inputs:input_copies",
+        ),
+    ),
+    Figure(
+        "traced",
+        "Forms of a step that is compiled or replayed already",
+        ("advice.traced:traced_forms", "advice.host_time:as_compiled"),
+    ),
+    Figure(
+        "bandwidth",
+        "Memory bandwidth that fused kernels reach",
+        ("advice.bandwidth:streaming_bandwidth", "advice.bandwidth"),
+    ),
+    Figure(
+        "range",
+        "Low and high of a step time",
+        ("advice.estimate:Estimate.widened", "advice.forms:unlike_calibration", "advice.power:sustained"),
+    ),
+    Figure("blocked", "What blockers leave of a form", ("advice.forms:find_pieces", "advice.compiled:in_pieces")),
+    Figure("measured", "Measured step time of a form", ("advice.measured:measured_forms", "advice.measured:beside")),
+    Figure("setup_s", "Seconds to set a form up", ("advice.forms:predict_forms", "advice.forms:_pays")),
+    Figure("break_even_steps", "Steps after which a form has paid", ("advice.forms:_pays",)),
+    Figure(
+        "verdict", "The verdict",
+        ("advice.verdict:choose", "advice.verdict:candidates", "advice.verdict:verdict_of"),
+    ),
+    Figure("speedup", "Speed-up of the advised form", ("advice.verdict:speedup",)),
+    Figure(
+        "confidence",
+        "Confidence of the verdict",
+        ("advice.verdict:confidence", "advice.verdict:_no_worse", "advice.verdict:_sigma", "advice.recommend:_doubt"),
+    ),
+    Figure("abstain", "When there is no verdict", ("advice.advise:advise", "advice.advise:_too_little")),
+    Figure("after_fix", "Step time after the repairs", ("advice.recommend:_after_fix", "advice.forms:repaired")),
+    Figure("fix_first", "What to repair first", ("advice.recommend:_first",)),
+    Figure(
+        "saving_ms",
+        "Saving of a finding",
+        ("advice.rules:_worth", "advice.rules.rule:host_saving_ms", "advice.rules.rule:per_step_ms"),
+    ),
+    Figure("severity", "Severity of a finding", ("advice.rules.rule:severity",)),
+    Figure("window", "The steps that are counted", ("analysis.steps:find_steps", "analysis.steps:_warm_up")),
+    Figure("form", "Form that the trace's step has already", ("analysis.form:find_form",)),
+    Figure("busy_ns", "Time in which a device runs anything", ("analysis.extent:busy_ns",)),
+    Figure(
+        "saving_ns",
+        "What a sync point may save",
+        ("analysis.tables.syncs:sync_costs", "analysis.tables.syncs:_hidden"),
+    ),
+    Figure("latency_ns", "Launch to start", ("analysis.tables.launches:launch_table",)),
+    Figure("host_ns", "Host time of an operator", ("analysis.tables.operators:self_ns",)),
+    Figure("share", "Share of the device time", ("analysis.tables.kernels:kernel_table",)),
+    Figure("kind", "Kind of a kernel", ("analysis.kinds:kernel_kind",)),
+)  # fmt: skip

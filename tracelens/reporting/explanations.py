@@ -1,0 +1,79 @@
+"""Explanations and lists of what can be explained, as text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import orjson
+
+from tracelens.advice.explain import Explanation
+from tracelens.advice.sources import Constant, Function
+from tracelens.reporting.grid import Column
+from tracelens.reporting.ink import Ink
+from tracelens.reporting.page import LEAST_WIDTH, Page
+
+NOUNS: Final = {
+    "rule": "Findings",
+    "figure": "Figures",
+    "blocker": "Blockers",
+    "check": "Trust checks",
+    "part": "Parts of the account",
+}
+
+SHOWN_LINES: Final = 12
+"""Code longer than this is for --json and the file itself."""
+
+
+def to_json(value: Any) -> str:  # noqa: ANN401 - whatever orjson can write
+    """Indented JSON of explanations, mappings or lists."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def list_text(topics: dict[str, dict[str, str]], *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """Every name with its title, by kind."""
+    page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
+    lines = [line for kind, names in topics.items() for line in _list(NOUNS[kind], names, page)]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def to_text(explanations: Sequence[Explanation], *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """What it is, how it is computed, and every constant with its source."""
+    page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
+    lines = [line for explanation in explanations for line in _explanation(explanation, page)]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _list(noun: str, names: dict[str, str], page: Page) -> Iterator[str]:
+    yield from page.heading(noun)
+    _, *rows = page.table([Column(""), Column("", spare=1)], [[name, title] for name, title in names.items()])
+    yield from rows
+
+
+def _explanation(explanation: Explanation, page: Page) -> Iterator[str]:
+    yield from page.heading(f"{explanation.id}: {explanation.title}")
+    for paragraph in explanation.text.split("\n\n"):
+        yield from page.text(" ".join(paragraph.split()), "  ")
+    if explanation.constants:
+        yield from page.heading("Constants")
+    for constant in explanation.constants:
+        yield from _constant(constant, page)
+    if explanation.computed_by:
+        yield from page.heading("Computed by")
+    for step in explanation.computed_by:
+        yield from _function(step, page)
+    if explanation.learn_more:
+        yield from ("", f"Learn more: {explanation.learn_more}")
+
+
+def _constant(constant: Constant, page: Page) -> Iterator[str]:
+    yield from page.text(f"{constant.name} = {constant.value}", "      ", "  ", "bold")
+    yield from page.text(constant.meaning, "      ", "      ")
+
+
+def _function(step: Function, page: Page) -> Iterator[str]:
+    """Where it is, what it says of itself, and its code, which is the formula, unless it is long."""
+    yield "  " + page.ink(f"{step.name}, tracelens/{step.module.replace('.', '/')}.py:{step.line}", "bold")
+    yield from page.text(" ".join(step.meaning.split()), "    ")
+    if len(step.code.splitlines()) <= SHOWN_LINES:
+        yield from (page.ink(f"    {line}".rstrip(), "dim") for line in page.code(step.code))
