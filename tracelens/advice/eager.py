@@ -21,9 +21,10 @@ def predict_eager(facts: Facts) -> Estimate:
 
 
 def as_recorded(facts: Facts, own: Estimate) -> Estimate:
-    """The time of the trace's own form, no slower than it was traced: profiling only ever slows a step.
+    """The time of the trace's own form, no slower than it was traced, as profiling only ever slows a step.
 
     The range's end leaves room for how much runs differ, and for the power limit that a few traced steps do not
     meet, where matrix work can reach it."""
-    slack = facts.sustained.high if facts.sustained.mid > 1 else C.BETWEEN_RUNS
-    return own.at_most(facts.region.recorded, slack)
+    limit = facts.sustained
+    slack = limit.high / limit.mid if limit.high > C.DEVICE_SPREAD[1] else C.BETWEEN_RUNS
+    return own.at_most(limit.mid * facts.region.recorded, slack)

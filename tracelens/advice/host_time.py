@@ -13,7 +13,7 @@ def host_scale(region: Region) -> Estimate:
     """Untraced over traced host time.
 
     Profiling slows every operator and call; how much, a single trace does not show. The median launch call, one
-    piece of code on every host, shows how fast this host is: scale = ratio x reference call / median call."""
+    piece of code on every host, shows how fast this host is: scale = ratio x (reference / median call) ** power."""
     ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST
     return spread(ratio * call_gauge(region), C.HOST_SPREAD)
 
@@ -32,4 +32,4 @@ def as_compiled(region: Region) -> Region:
 def call_gauge(region: Region) -> float:
     """Time that the average host of the calibration takes over the traced one's, corrected by a measurement."""
     low, high = C.CALL_RANGE
-    return region.speed * C.REFERENCE_CALL / min(max(region.call, low), high)
+    return region.speed * (C.REFERENCE_CALL / min(max(region.call, low), high)) ** C.GAUGE_POWER

@@ -96,8 +96,10 @@ class Operators:
     """Elements of the last dimension of the largest tensor."""
     arithmetic: Floats
     """ns per element that generated code spends on the operator's function."""
+    product: Bools
+    """A matrix product."""
     single_precision: Bools
-    """A matrix product in float32."""
+    """One in float32."""
     biased: Bools
     """A matrix product that adds a bias."""
     bias_kernel: Bools
@@ -123,10 +125,10 @@ class _Names:
 def describe(region: Region) -> Operators:
     """What launched each piece of work, and what the compiler makes of it."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
-    sizes = _columns(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
+    sizes = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
     names, kernels = _operator_names(trace, operator), _kernel_names(region)
-    reduces = _columns(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
-    functions = [names.match(SOFTWARE), names.match(TRANSCENDENTAL)]
+    reduces = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
+    functions, product = [names.match(SOFTWARE), names.match(TRANSCENDENTAL)], names.match(MATRIX_PRODUCT)
     return Operators(
         role=_roles(region, names, kernels, reduces),
         name=operator,
@@ -138,7 +140,8 @@ def describe(region: Region) -> Operators:
         listed=sizes[:, 4],
         row=sizes[:, 5],
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
-        single_precision=names.match(MATRIX_PRODUCT) & (sizes[:, 1] == 4 * sizes[:, 0]),
+        product=product,
+        single_precision=product & (sizes[:, 1] == 4 * sizes[:, 0]),
         biased=names.match(BIASED),
         bias_kernel=kernels.match(BIAS_KERNEL),
         recurrent=names.match(RECURRENT),
@@ -187,7 +190,7 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
     return np.where(gone, Role.VANISHES, role)
 
 
-def _columns(
+def read_arguments(
     trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[list[Json], list[Json]], tuple[float, ...]]
 ) -> Floats:
     """`read` of two JSON arguments of each operator, called once per distinct pair; [] stands for a missing one."""
