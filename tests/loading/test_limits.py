@@ -54,7 +54,6 @@ ENDLESS: Final = {
 UNBOUNDED: Final = {
     "braces among events": HEAD + endless(b"{"),
     "backslashes": ARGS + b'"k": "' + endless(b"\\"),
-    "empty events": HEAD + endless(b"{},"),
 }
 
 
@@ -65,7 +64,7 @@ def test_what_goes_on_and_on_is_bounded(kind: str, tmp_path: Path) -> None:
     assert not watch.faults, watch.summary()
 
 
-@pytest.mark.xfail(strict=True, reason="the marks of a slab take 40 bytes each, and an event of two bytes takes 90")
+@pytest.mark.xfail(strict=True, reason="each brace and backslash of a slab takes some 50 bytes")
 @pytest.mark.parametrize("kind", UNBOUNDED)
 def test_what_is_not_bounded_yet(kind: str, tmp_path: Path) -> None:
     watch = Watch()
