@@ -1,4 +1,4 @@
-"""Starts one form's process: imports the package whole, then gives its name back to the script.
+"""Starts one form's process, with this package's name left to the script.
 
 Run by path, not by name, so that a `capture.py` beside the script can never be taken for this package.
 """
@@ -6,28 +6,42 @@ Run by path, not by name, so that a `capture.py` beside the script can never be 
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 
-def _import_whole() -> object:
-    """Import the package from where this file lies and return the child's entry point."""
-    package = Path(__file__).resolve().parent
-    sys.path.insert(0, str(package.parent))
-    from capture.child import run_job
+class Package:
+    """This package's modules: under their names only while more of them are imported, else those are the script's."""
 
-    sys.path.pop(0)
-    return run_job
+    def __init__(self) -> None:
+        self._folder = Path(__file__).resolve().parent
+        self._modules: dict[str, ModuleType] = {}
 
+    @contextmanager
+    def present(self) -> Generator[None]:
+        """Within the block, an import of the package's name finds this package."""
+        scripts, parent = self._taken(), str(self._folder.parent)
+        sys.modules.update(self._modules)
+        sys.path.insert(0, parent)
+        try:
+            yield
+        finally:
+            sys.path.remove(parent)
+            self._modules = self._taken()
+            sys.modules.update(scripts)
 
-def _free_name() -> None:
-    """Forget the package: a later `import capture` finds the script's own module, also in spawned workers."""
-    for name in [name for name in sys.modules if name.split(".")[0] == "capture"]:
-        del sys.modules[name]
+    def _taken(self) -> dict[str, ModuleType]:
+        """Take all modules of that name out of the interpreter's table."""
+        name = self._folder.name
+        return {key: sys.modules.pop(key) for key in list(sys.modules) if key.split(".")[0] == name}
 
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         del sys.path[0]
-    entry = _import_whole()
-    _free_name()
-    sys.exit(entry(sys.argv[1]))  # pyright: ignore[reportCallIssue, reportUnknownArgumentType]
+    package = Package()
+    with package.present():
+        from capture.child import run_job
+    sys.exit(run_job(sys.argv[1], package.present))

@@ -11,8 +11,9 @@ from pathlib import Path
 from capture.campaign import Campaign, Interrupted, first_job
 from capture.job import Job, Plan, Target
 from capture.manifest import RunDirectory, RunDirectoryError
+from capture.own_code import find_function
 from capture.records import FORMS
-from capture.script import Script, ScriptError, functions
+from capture.script import Script, ScriptError
 from capture.tape import Tape
 
 Group = argparse._ArgumentGroup  # pyright: ignore[reportPrivateUsage]
@@ -49,7 +50,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_target(group: Group) -> None:
     which = group.add_mutually_exclusive_group()
-    which.add_argument("--function", metavar="NAME", help="a function of the script, by qualified name")
+    which.add_argument(
+        "--function", metavar="NAME", help="a function of the script or what it imports beside it, by qualified name"
+    )
     which.add_argument("--module", metavar="NAME", help="a module, by its class or its global name (model.encoder)")
 
 
@@ -100,15 +103,14 @@ def _forms(text: str) -> tuple[str, ...]:
 
 def _run(options: argparse.Namespace, argv: list[str]) -> int:
     script = Script.find(options.script, options.is_module)
-    if options.function is not None:
-        _check_function(script, options.function)
+    target = _target(options, script)
     run = uuid.uuid4().hex[:12]
     path = options.output or Path("runs") / f"{script.path.stem}-{datetime.now():%Y%m%d-%H%M%S}"
     directory = RunDirectory(path.absolute(), ["tracelens", "capture", *argv], run)
     directory.create(options.force)
     forms = ", ".join(options.forms)
     print(f"{options.script} runs once per form ({forms}); so do its side effects. Run: {path}", file=sys.stderr)
-    campaign = Campaign(_job(options, path.absolute(), run), options.forms, directory, options.timeout, Tape(0))
+    campaign = Campaign(_job(options, target, path.absolute(), run), options.forms, directory, options.timeout, Tape(0))
     complete, code = False, INTERRUPTED
     try:
         code = campaign.run()
@@ -120,10 +122,11 @@ def _run(options: argparse.Namespace, argv: list[str]) -> int:
     return code
 
 
-def _check_function(script: Script, name: str) -> None:
-    known = functions(script.parse())
-    if name.replace(".<locals>", "") not in known:
-        raise ScriptError(f"no function {name} in {script.path.name}; it has {', '.join(sorted(known)) or 'none'}")
+def _target(options: argparse.Namespace, script: Script) -> Target:
+    if options.function is None:
+        return Target(module=options.module)
+    name, file = find_function(script, options.function)
+    return Target(name, str(file) if file else None)
 
 
 def _plan(options: argparse.Namespace) -> Plan:
@@ -131,7 +134,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     return Plan(options.warmup, measure, options.active, longer=options.measure is None)
 
 
-def _job(options: argparse.Namespace, directory: Path, run: str) -> Job:
+def _job(options: argparse.Namespace, target: Target, directory: Path, run: str) -> Job:
     return first_job(
         options.script,
         tuple(options.arguments),
@@ -139,7 +142,7 @@ def _job(options: argparse.Namespace, directory: Path, run: str) -> Job:
         run,
         is_module=options.is_module,
         plan=_plan(options),
-        target=Target(options.function, options.module),
+        target=target,
         seed=options.seed,
         compile_mode=options.compile_mode,
         dynamic=options.dynamic,

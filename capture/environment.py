@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
+import sys
 from functools import cache
-from typing import Any
-
-import torch
+from typing import Any, cast
 
 
-@cache
 def describe() -> dict[str, Any]:
-    """Return versions and device names as they stand in the manifest."""
-    cuda = torch.cuda.is_available()
+    """Return versions and device names as they stand in the manifest; None for torch's if it was never imported."""
+    torch = cast(Any, sys.modules.get("torch"))
+    cuda = bool(torch and torch.cuda.is_available())
     return {
-        "torch": torch.__version__,
-        "cuda": torch.version.cuda,
-        "hip": torch.version.hip,
+        "torch": torch.__version__ if torch else None,
+        "cuda": torch.version.cuda if torch else None,
+        "hip": torch.version.hip if torch else None,
         "driver": _driver() if cuda else None,
         "gpu": torch.cuda.get_device_name() if cuda else None,
         "python": platform.python_version(),
         "host": platform.node(),
         "cpu": platform.machine(),
-        "cpu_threads": torch.get_num_threads(),
+        "cpu_threads": torch.get_num_threads() if torch else os.cpu_count(),
     }
 
 
+@cache
 def _driver() -> str | None:
     """Return the driver's version, None where nvidia-smi cannot say."""
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]

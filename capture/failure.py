@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 import traceback
 from pathlib import Path
@@ -37,7 +38,8 @@ class Blocked(Exception):
 
 def is_users(filename: str) -> bool:
     """Return whether a frame's file is the user's: not a library's, not ours, not generated."""
-    return not filename.startswith((_OWN, *_LIBRARIES, "<")) and "torchinductor_" not in filename
+    generated = os.environ.get("TORCHINDUCTOR_CACHE_DIR", "torchinductor_")
+    return not filename.startswith((_OWN, *_LIBRARIES, "<")) and generated not in filename
 
 
 def user_line(error: BaseException) -> str | None:

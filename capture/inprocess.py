@@ -19,9 +19,9 @@ from capture.forms import Form
 from capture.job import Job, Plan
 from capture.manifest import RunDirectory
 from capture.progress import Board
-from capture.recorder import Recorder, StopScript
+from capture.recorder import Recorder
 from capture.records import FORMS, VARIANTS, FormRecord
-from capture.region import Region
+from capture.region import Region, StopScript
 from capture.stamping import publish_trace
 
 

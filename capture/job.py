@@ -43,6 +43,8 @@ class Target:
     """What is repeated: named, or found; `ordinal` counts outermost modules in order of their first call."""
 
     function: str | None = None
+    file: str | None = None
+    """The file of the script's that has the function, None if it is the script itself."""
     module: str | None = None
     ordinal: int | None = None
     training: bool | None = None

@@ -18,6 +18,7 @@ from capture.forms import Form
 from capture.job import Job
 from capture.progress import Board
 from capture.records import FormRecord
+from capture.region import StopScript
 from capture.stamping import stamp
 from capture.syncs import SyncLog
 
@@ -33,10 +34,6 @@ QUIET = 3
 """Steps without a compilation or a capture after which a form has settled."""
 SETTLING = 4
 """Times the planned warm-up after which an unsettled form is measured all the same."""
-
-
-class StopScript(BaseException):
-    """Ends the script after its last needed step; no `except Exception` of the script's stops it."""
 
 
 class Recorder:
@@ -92,7 +89,7 @@ class Recorder:
         if self.finished and not self.job.to_end:
             raise StopScript
 
-    def report_compiler(self, record: FormRecord) -> None:
+    def report_form(self, record: FormRecord) -> None:
         """Let the form write what it knows into the record of its failure."""
         self._form.report(record)
 

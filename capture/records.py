@@ -59,6 +59,12 @@ class FormRecord:
     cuda_graphs: int | None = None
     copied_outputs: int | None = None
     """Outputs copied after each replay, because the script still held an earlier one."""
+    capture_allocations: int | None = None
+    """Requests for memory while a graph was captured; what they get belongs to the graph for good."""
+    graph_mib: float | None = None
+    """Memory that the captures reserved from the device."""
+    notes: list[str] = field(default_factory=list[str])
+    """What a reader must know of the measurement, a sentence each."""
 
     def as_json(self) -> Row:
         """Return the object as plain JSON values."""

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 
+class StopScript(BaseException):
+    """Ends the script after its last needed step; no `except Exception` of the script's stops it."""
+
+
 class Watcher(Protocol):
     """What the recorder does around a call."""
 

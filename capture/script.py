@@ -10,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
+
+from capture.imports import ImportMarked
+from capture.job import Target
 
 DECORATOR = "__tracelens_region__"
 _OWN = str(Path(__file__).resolve().parent)
@@ -52,10 +55,6 @@ class Script:
             raise ScriptError(f"no module named {name} that can be run")
         return cls(Path(spec.origin), spec.origin, spec, here)
 
-    def parse(self) -> ast.Module:
-        """Parse the source; its own encoding line counts."""
-        return ast.parse(self.path.read_bytes(), str(self.path))
-
     def enter(self, arguments: tuple[str, ...]) -> ModuleType:
         """Make a fresh __main__ for the script, and set argv and sys.path as Python would."""
         module = ModuleType("__main__")
@@ -69,13 +68,29 @@ class Script:
             sys.path.insert(0, self.search_path)
         return module
 
-    def run(self, module: ModuleType, function: str | None, decorate: Callable[..., Any]) -> None:
-        """Execute the source in `module`; the function of that qualified name is passed through `decorate`."""
-        tree = self.parse()
-        if function is not None:
-            mark(tree, function)
-            vars(module)[DECORATOR] = decorate
-        exec(compile(tree, str(self.path), "exec", dont_inherit=True), vars(module))
+    def run(self, arguments: tuple[str, ...], target: Target, decorate: Callable[..., Any]) -> None:
+        """Execute the source as __main__; the target's function, if it names one, is passed through `decorate`."""
+        module, function = self.enter(arguments), target.function
+        if function is not None and target.file is not None:
+            file = Path(target.file)
+            ImportMarked(file, lambda: code_of(file, function), {DECORATOR: decorate})
+            exec(code_of(self.path, None), vars(module))
+        else:
+            vars(module).update({DECORATOR: decorate} if function else {})
+            exec(code_of(self.path, function), vars(module))
+
+
+def parse(path: Path) -> ast.Module:
+    """Parse a source file; its own encoding line counts."""
+    return ast.parse(path.read_bytes(), str(path))
+
+
+def code_of(path: Path, function: str | None) -> CodeType:
+    """Compile a source file, with the region's decorator on the function of that qualified name."""
+    tree = parse(path)
+    if function is not None:
+        mark(tree, function)
+    return compile(tree, str(path), "exec", dont_inherit=True)
 
 
 def functions(tree: ast.AST, prefix: str = "") -> dict[str, ast.FunctionDef]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from capture import torch_private
 from capture.records import FormRecord
 
 
@@ -23,4 +24,8 @@ class Eager:
         return None
 
     def report(self, record: FormRecord) -> None:
-        """Nothing to say."""
+        """Write whether the script compiles itself."""
+        graphs = record.compiler_graphs = torch_private.compiled_graphs_so_far()
+        if graphs:
+            number = f"{graphs} compiler graph{'s' if graphs > 1 else ''}"
+            record.notes = [f"the script calls torch.compile itself ({number}): its eager form is compiled already"]

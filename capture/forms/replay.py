@@ -13,6 +13,7 @@ import torch
 
 from capture import torch_private
 from capture.failure import Blocked
+from capture.forms.allocations import Allocations
 from capture.forms.backward import GraphedBackward
 from capture.forms.inputs import Inputs
 from capture.forms.outputs import Outputs
@@ -30,7 +31,7 @@ class Replay:
         torch_private.init_profiler_for_cuda_graphs()
         self._function, self._module, self._max_graphs = function, module, max_graphs
         self._graphs: dict[Hashable, Graphed] = {}
-        self._outputs = Outputs()
+        self._outputs, self._allocations = Outputs(), Allocations()
         self._side = torch.cuda.Stream()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -45,8 +46,9 @@ class Replay:
         return tuple(graphed.progress for graphed in self._graphs.values())
 
     def report(self, record: FormRecord) -> None:
-        """Write the number of graphs, and of outputs copied after each replay."""
+        """Write the number of graphs, what they allocated, and the outputs copied after each replay."""
         record.cuda_graphs = sum(graphed.ready for graphed in self._graphs.values())
+        self._allocations.report(record)
         record.copied_outputs = self._outputs.tensors if self._outputs.held else 0
 
     def settled(self) -> bool:
@@ -58,7 +60,9 @@ class Replay:
         if len(self._graphs) >= self._max_graphs:
             text = f"more than {self._max_graphs} input signatures (shapes, dtypes or plain values); see --max-graphs"
             raise Blocked("shapes", text)
-        graphed = Graphed(self._function, self._module, structure, self._outputs, self._side, self.settled)
+        graphed = Graphed(
+            self._function, self._module, structure, self._outputs, self._allocations, self._side, self.settled
+        )
         return self._graphs.setdefault(key, graphed)
 
 
@@ -71,11 +75,12 @@ class Graphed:
         module: Any | None,
         structure: Any,
         outputs: Outputs,
+        allocations: Allocations,
         side: torch.cuda.Stream,
         settled: Callable[[], bool],
     ) -> None:
         self._function, self._module, self._structure = function, module, structure
-        self._outputs, self._side, self._settled = outputs, side, settled
+        self._outputs, self._allocations, self._side, self._settled = outputs, allocations, side, settled
         self._inputs = Inputs()
         self._backward_follows = False
         self._replay: Callable[[list[Any]], Any] | None = None
@@ -92,7 +97,7 @@ class Graphed:
             self._outputs.look()
             if self.progress < WARMUPS or not self._settled():
                 return self._warm_up(leaves)
-            self._replay = self._graph_with_backward(leaves) if self._backward_follows else self._graph(leaves)
+            self._replay = self._captured(leaves)
             self.progress += 1
         return self._replay(leaves)
 
@@ -116,6 +121,10 @@ class Graphed:
         self.progress += 1
         return output
 
+    def _captured(self, leaves: list[Any]) -> Callable[[list[Any]], Any]:
+        with self._allocations.counted():
+            return self._graph_with_backward(leaves) if self._backward_follows else self._graph(leaves)
+
     def _graph(self, leaves: list[Any]) -> Callable[[list[Any]], Any]:
         """Capture the call; returns what replays it."""
         inputs = self._inputs
@@ -128,7 +137,7 @@ class Graphed:
 
         def replay(leaves: list[Any]) -> Any:
             if not inputs.fill(leaves):
-                self._replay = self._graph(leaves)
+                self._replay = self._captured(leaves)
                 return self._replay(leaves)
             graph.replay()
             inputs.copy_back(leaves)

@@ -10,7 +10,8 @@ import torch
 from capture.forms.eager import Eager
 from capture.job import Job, Plan, Target
 from capture.progress import Board
-from capture.recorder import Recorder, StopScript
+from capture.recorder import Recorder
+from capture.region import StopScript
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -39,10 +39,11 @@ def set_up(document: Document) -> str:
 
 
 def warnings(document: Document) -> Iterator[str]:
-    """What the run lacks."""
+    """What the run lacks, and what its forms' own notes say."""
     run = document["run"]
     if run is None:
         return
+    yield from run["notes"]
     if not run["complete"]:
         missing = [name for name in FORMS if name not in run["measured"]]
         yield f"the run was interrupted{': ' + ', '.join(missing) + ' not measured' if missing else ''}"

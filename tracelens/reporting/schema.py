@@ -65,7 +65,9 @@ class TraceEntry(TypedDict):
 
 
 class RunEntry(TypedDict):
-    """The run directory that was opened. `measured` names the forms it tried, `traces` the files it has of them."""
+    """The run directory that was opened. `measured` names the forms it tried, `traces` the files it has of them.
+
+    `notes` holds what a reader must know of the measured forms, a sentence each."""
 
     path: str
     id: str | None
@@ -75,6 +77,7 @@ class RunEntry(TypedDict):
     environment: dict[str, Any]
     measured: list[str]
     traces: dict[str, str]
+    notes: list[str]
 
 
 class CheckEntry(TypedDict):
