@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ from tracelens.analysis.parts import Part
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 SAMPLES = ROOT / "sample_traces"
+RUNS = sorted(path.parent for path in SAMPLES.glob("*/run.json"))
 BLOCK = r"<!-- {marker} -->\n```text\n(?P<text>.*?)```\n"
 COMMANDS = re.findall(r"<!-- output: tracelens (.*?) -->", README.read_text(encoding="utf-8"))
 
@@ -49,20 +51,21 @@ def test_readme_shows_real_output(words: str, capsys: pytest.CaptureFixture[str]
 
 def test_samples_show_what_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     told: list[str] = []
-    for path in sorted(SAMPLES.glob("*.json.gz")):
-        told += [
-            f"$ tracelens report {path.name}",
-            *printed(f"report {path}", capsys).partition("\nWhere")[0].splitlines(),
-            "",
-        ]
+    for run in RUNS:
+        head, _, rest = printed(f"report {run.relative_to(ROOT)}", capsys).partition("\nWhere")
+        forms = rest.partition("\nFour ways to run the step\n")[2].partition("\n\n")[0]
+        told += [f"$ tracelens report {run.name}", *head.splitlines(), *forms.splitlines(), ""]
     expect(SAMPLES / "README.md", "findings", "\n".join(told).rstrip() + "\n")
 
 
-def test_every_sample_is_told_about() -> None:
+def test_every_sample_is_a_run_of_the_script_beside_it() -> None:
     text = (SAMPLES / "README.md").read_text(encoding="utf-8")
-    names = [path.name for path in SAMPLES.glob("*.json.gz")]
-    assert len(names) >= 4
-    assert all(name in text for name in names)
+    assert len(RUNS) >= 4
+    for run in RUNS:
+        command = json.loads((run / "run.json").read_text(encoding="utf-8"))["command"]
+        assert f"{run.name}.py" in command
+        assert (SAMPLES / f"{run.name}.py").is_file()
+        assert shlex.join(command) in text
 
 
 def test_readme_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent.parent
-SAMPLE: Final = ROOT / "sample_traces" / "host_bound.eager.json.gz"
+SAMPLE: Final = ROOT / "sample_traces" / "host_bound" / "eager.pt.trace.json.gz"
 ROUNDS: Final = 3
 ID_STEP: Final = 10_000_000
 SHIFTED: Final = re.compile(r'"(ts|correlation|External id|id|Ev Idx|Python id|Python parent id)": (\d+)')

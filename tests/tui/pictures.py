@@ -1,4 +1,4 @@
-"""Makes the README's pictures of the app from a sample trace: python -m tests.tui.pictures."""
+"""Makes the README's pictures of the app from a sample run: python -m tests.tui.pictures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-TRACE = ROOT / "sample_traces" / "host_bound.eager.json.gz"
+RUN = ROOT / "sample_traces" / "host_bound"
 PICTURES = {"overview": (), "timeline": ("G",)}
 SIZE = (120, 32)
 
@@ -18,7 +18,7 @@ async def picture(view: str, keys: tuple[str, ...]) -> str:
     from tracelens.tui.links import Place
     from tracelens.tui.opening import Opening
 
-    opening = Opening(TRACE.relative_to(ROOT).as_posix())
+    opening = Opening(RUN.relative_to(ROOT).as_posix())
     app = TraceLens(opening, place=Place(view))
     opening.start()
     async with app.run_test(size=SIZE) as pilot:
