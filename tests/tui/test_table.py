@@ -133,11 +133,18 @@ async def test_a_move_draws_two_lines_only() -> None:
     app = Host(Table([Column("n", np.arange(100_000))]))
     async with app.run_test(size=(40, 20)) as pilot:
         app.view.focus()
+        assert shown(app.view)[0].startswith("n")
         drawn: list[Region] = []
         refresh = app.view.refresh
         app.view.refresh = lambda *regions, **more: (drawn.extend(regions), refresh(*regions, **more))[1]  # type: ignore
         await pilot.press("down")
         assert [(region.y, region.height) for region in drawn] == [(1, 1), (2, 1)]
+        assert shown(app.view)[2] == "1"
+        drawn.clear()
+        await pilot.press(*["down"] * 18)
+        assert shown(app.view)[-1].strip() == "19"
+        lines = [y for y in range(2, 19) for y in (y, y + 1)]
+        assert [(region.y, region.height) for region in drawn] == [(y, 1) for y in (*lines, 18, 19)]
         await pilot.press("end")
         assert shown(app.view)[-1] != ""
         assert "99999" in " ".join(shown(app.view))

@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.build import TraceBuilder
 
 TMUX = shutil.which("tmux")
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
@@ -44,13 +46,17 @@ class Terminal:
 
     def wait(self, *words: str) -> str:
         """The screen, once all words are on it."""
+        return self.wait_for(lambda screen: all(word in screen for word in words), str(words))
+
+    def wait_for(self, seen: Callable[[str], bool], what: str = "it") -> str:
+        """The screen, once it is as asked for."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             screen = self.screen()
-            if all(word in screen for word in words):
+            if seen(screen):
                 return screen
             time.sleep(0.05)
-        pytest.fail(f"{words} never came:\n{self.screen()}")
+        pytest.fail(f"{what} never came:\n{self.screen()}")
 
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
@@ -125,6 +131,37 @@ def test_a_signal_leaves_the_terminal_as_it_was(
     screen = terminal.wait("code 130", "\necho")
     assert "Traceback" not in screen
     assert "What costs most" not in screen
+
+
+def test_a_process_that_was_stopped_goes_on_and_ends(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
+    terminal = Terminal(tmp_path, (80, 24), [eager.name])
+    terminals.append(terminal)
+    terminal.wait("What costs most")
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        os.kill(terminal.program(), number)
+        time.sleep(0.2)
+    terminal.press("2")
+    terminal.wait("GPU 0 idle")
+    terminal.press("q")
+    terminal.wait("code 0", "\necho")
+
+
+def test_a_table_scrolls_line_by_line(tmp_path: Path, terminals: list[Terminal]) -> None:
+    builder = TraceBuilder()
+    for number in range(30):
+        builder.launch("gemm", start=10.0 * number, dur=5, at=10.0 * number + 6, runs=2)
+    builder.write(tmp_path / "launches.json")
+    terminal = Terminal(tmp_path, (80, 16), ["launches.json", "--view", "launches", "--range", "all"])
+    terminals.append(terminal)
+    terminal.wait("1 of 30")
+    for keys, position, first in (("j" * 29, "30 of 30", 19), ("k" * 29, "1 of 30", 1), ("j" * 15, "16 of 30", 5)):
+        terminal.type(keys)
+        terminal.wait(f"  {position}")
+        terminal.wait_for(lambda screen, first=first: rows(screen) == [f"l-{first + n}" for n in range(12)])
+
+
+def rows(screen: str) -> list[str]:
+    return [line.split()[0] for line in screen.splitlines() if line.startswith("l-")]
 
 
 def test_a_bad_file_gives_a_screen_and_its_exit_code(tmp_path: Path, terminals: list[Terminal]) -> None:

@@ -76,7 +76,7 @@ class Desk(Entrance):
         self._whole = session if session.range is None else None
         self._first = self._first or session
         await self.put(OverviewView(session))
-        self._make_atlas(session)
+        self.call_after_refresh(self._make_atlas, session)
 
     @work(thread=True, exclusive=True, group="atlas", exit_on_error=False)
     def _make_atlas(self, session: Session) -> None:
@@ -123,13 +123,14 @@ class Desk(Entrance):
             return
         selection, self.view, self._said = self.selection, view, ""
         widget = await self._widget(view)
-        self.switcher.current = widget.id
-        if isinstance(widget, TablesView):
-            widget.turn_to(view, selection)
-        # At once, so that the next key is the new view's.
-        inner = widget.grid if isinstance(widget, TablesView) else None
-        self.screen_stack[0].set_focus(widget.page if isinstance(widget, FormsView) else inner or widget)
-        self.sync_lines()
+        with self.batch_update():
+            self.switcher.current = widget.id
+            if isinstance(widget, TablesView):
+                widget.turn_to(view, selection)
+            # At once, so that the next key is the new view's.
+            inner = widget.grid if isinstance(widget, TablesView) else None
+            self.screen_stack[0].set_focus(widget.page if isinstance(widget, FormsView) else inner or widget)
+            self.sync_lines()
 
     async def _widget(self, view: str) -> Widget:
         """The widget of a view, made when it is first shown."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,10 @@ from tracelens.tui.views.opening import LoadingView, PickerView, RefusedView
 
 TICK_S: Final = 0.05
 """How often a trace that is being opened is looked at."""
+GRACE_S: Final = 0.4
+"""A trace that opens sooner shows its verdict without a view of the progress before it."""
+GLANCE_S: Final = 0.01
+"""How often it is looked at until then."""
 
 
 class Entrance(Shell):
@@ -52,7 +58,11 @@ class Entrance(Shell):
     async def begin(self, opening: Opening) -> None:
         """Show an opening that runs."""
         self._opening = opening
-        await self.put(LoadingView(opening))
+        until = time.monotonic() + GRACE_S
+        while not opening.done and time.monotonic() < until:
+            await asyncio.sleep(GLANCE_S)
+        if not opening.done:
+            await self.put(LoadingView(opening))
         self._ticking = self.set_interval(TICK_S, self._tick)
         self._tick()
 

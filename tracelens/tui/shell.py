@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -18,12 +16,12 @@ from tracelens.exitcodes import ExitCode
 from tracelens.tui import clipboard
 from tracelens.tui.actions import EVERYWHERE, bindings
 from tracelens.tui.rows import Row, row, strong
+from tracelens.tui.signals import end_cleanly, resume_once
 from tracelens.tui.theme import DEFAULTS, THEMES
 from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.prompt import Prompt
 
 SMALLEST = (60, 16)
-ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Shell(App[int]):
@@ -35,18 +33,17 @@ class Shell(App[int]):
     #body { height: 1fr; }
     #views { height: 1fr; }
     #small { display: none; height: 1fr; }
+    Screen.-low #table-details { display: none; }
+    Screen.-low #event { height: 4; }
     Screen.-tiny #body, Screen.-flat #body { display: none; }
     Screen.-tiny #small, Screen.-flat #small { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(EVERYWHERE)]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it, as an instance variable
         (0, "-tiny"),
-        (60, "-narrow"),
-        (80, "-usual"),
-        (120, "-wide"),
-        (200, "-huge"),
+        (60, "-wide"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (30, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (22, "-tall")]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = True
     ESCAPE_TO_MINIMIZE = False
     TITLE = "tracelens"
@@ -75,9 +72,8 @@ class Shell(App[int]):
 
     async def on_mount(self) -> None:
         """End cleanly, with the terminal restored, when the session is ended from outside."""
-        loop = asyncio.get_running_loop()
-        for ending in ENDINGS:
-            loop.add_signal_handler(ending, self._end)
+        end_cleanly(self._end)
+        resume_once()
 
     def _end(self) -> None:
         self.exit(int(ExitCode.INTERRUPTED), return_code=int(ExitCode.INTERRUPTED))

@@ -33,7 +33,6 @@ class TablesView(Vertical):
     DEFAULT_CSS = """
     TablesView > #table-title { height: 1; }
     TablesView > #table-details { height: 4; border-top: solid $quiet; }
-    Screen.-narrow TablesView > #table-details, Screen.-low TablesView > #table-details { display: none; }
     """
 
     def __init__(self, session: Session, atlas: Atlas) -> None:

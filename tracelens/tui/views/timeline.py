@@ -23,10 +23,7 @@ from tracelens.tui.widgets.timeline import LaneView, Minimap, Ruler
 class TimelineView(Vertical, can_focus=True):
     """Owns the state of the timeline and draws it after each action."""
 
-    DEFAULT_CSS = """
-    TimelineView > #event { height: 6; border-top: solid $quiet; }
-    Screen.-low TimelineView > #event { height: 4; }
-    """
+    DEFAULT_CSS = "TimelineView > #event { height: 6; border-top: solid $quiet; }"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(TIMELINE)]
 
     def __init__(self, session: Session, atlas: Atlas) -> None:

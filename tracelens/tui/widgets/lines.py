@@ -8,6 +8,7 @@ from rich.segment import Segment
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tracelens.tui.rows import EMPTY, Row, changed, crop
 from tracelens.tui.widgets.palette import follow_theme, styles_of
@@ -46,7 +47,12 @@ class Lines(ScrollView, can_focus=False):
                 self.refresh(Region(span[0], y, span[1] - span[0], 1))
 
     def _measure(self) -> None:
-        self.virtual_size = Size(self.size.width, len(self._rows))
+        size = Size(self.size.width, len(self._rows))
+        if max(size.height, self.virtual_size.height) <= self.size.height:
+            # Assigning it would lay out and draw the whole screen anew, for scroll bars that nobody needs.
+            self.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
+        else:
+            self.virtual_size = size
 
     def on_resize(self) -> None:
         """Lines are as wide as the widget."""

@@ -1,32 +1,33 @@
-"""A table on the screen: a cursor on rows, of which a move draws two lines."""
+"""A table on the screen: a cursor on rows, of which a move draws two lines, even when it scrolls."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tracelens.model.events import ABSENT
 from tracelens.tui.actions import TABLE, bindings
 from tracelens.tui.rows import Look
 from tracelens.tui.table import Table
 from tracelens.tui.widgets.palette import follow_theme, styles_of
+from tracelens.tui.widgets.scrolling import scroll_terminal
+
+WHEEL: Final = 3
+"""Rows that a turn of the wheel moves by."""
 
 
-class TableView(ScrollView, can_focus=True):
+class TableView(Widget, can_focus=True):
     """Draws a table; its first line on the screen holds the names of the columns."""
 
-    DEFAULT_CSS = """
-    TableView { height: 1fr; overflow: hidden; scrollbar-size: 0 0; }
-    """
+    DEFAULT_CSS = "TableView { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
 
     @dataclass
@@ -55,11 +56,15 @@ class TableView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.table = table
         self.cursor = 0
+        self.top = 0
+        """The place of the order in the first line below the heading."""
+        self._drawn: dict[int, tuple[int, bool]] = {}
+        """What each line of the screen shows: a row, and whether the cursor is on it."""
         self._fitted: tuple[Table, int, list[int]] | None = None
 
     def on_mount(self) -> None:
         """Follow the theme."""
-        follow_theme(self, self.refresh)
+        follow_theme(self, self.rearranged)
 
     @property
     def row(self) -> int:
@@ -74,8 +79,8 @@ class TableView(ScrollView, can_focus=True):
     def rearranged(self) -> None:
         """Draw all anew after the rows or their order have changed."""
         self.cursor = min(self.cursor, max(len(self.table) - 1, 0))
-        self.virtual_size = Size(self.size.width, len(self.table) + 1)
-        self._reveal()
+        self.top = self._top()
+        self._drawn.clear()
         self.refresh()
 
     def on_resize(self) -> None:
@@ -102,18 +107,28 @@ class TableView(ScrollView, can_focus=True):
         old, self.cursor = self.cursor, min(max(position, 0), max(len(self.table) - 1, 0))
         if old == self.cursor:
             return
-        if not self._reveal():
-            for place in (old, self.cursor):
-                self.refresh(Region(0, place - self.scroll_offset.y + 1, self.size.width, 1))
+        self._scroll(self._top())
+        for y in range(1, self.size.height):
+            if self._drawn.get(y) != self._at(y):
+                self.refresh(Region(0, y, self.size.width, 1))
         self.post_message(self.Moved(self.row))
 
-    def _reveal(self) -> bool:
-        """Scroll by half a screen when the cursor has left it, so that few moves scroll; tells whether it did."""
-        top, height = self.scroll_offset.y, self._height
-        if top <= self.cursor < top + height:
-            return False
-        self.scroll_to(y=max(self.cursor - height // 2, 0), animate=False, immediate=True, force=True)
-        return True
+    def _top(self) -> int:
+        """The nearest first place that shows the cursor and leaves no line empty without need."""
+        top = min(self.top, max(len(self.table) - self._height, 0))
+        return min(max(top, self.cursor - self._height + 1), self.cursor)
+
+    def _scroll(self, top: int) -> None:
+        """Let the terminal move the rows that stay on the screen: they need not be sent again."""
+        by, self.top = top - self.top, top
+        if by and abs(by) < self._height and scroll_terminal(self, Region(0, 1, self.size.width, self._height), by):
+            self._drawn = {y - by: shown for y, shown in self._drawn.items() if 0 < y - by <= self._height}
+
+    def _at(self, y: int) -> tuple[int, bool]:
+        """The row that belongs in a line of the screen, ABSENT for none, and whether the cursor is on it."""
+        place = self.top + y - 1
+        row = int(self.table.order[place]) if place < len(self.table) else ABSENT
+        return row, place == self.cursor and row != ABSENT
 
     def action_row_up(self) -> None:
         """One row up."""
@@ -177,11 +192,19 @@ class TableView(ScrollView, can_focus=True):
         if event.y == 0:
             self._sort_at(event.x)
             return
-        place = self.scroll_offset.y + event.y - 1
+        place = self.top + event.y - 1
         if place == self.cursor:
             self.action_jump()
         elif place < len(self.table):
             self.move_to(place)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Some rows up."""
+        self.move_to(self.cursor - WHEEL)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Some rows down."""
+        self.move_to(self.cursor + WHEEL)
 
     def _sort_at(self, x: int) -> None:
         right = 0
@@ -195,20 +218,19 @@ class TableView(ScrollView, can_focus=True):
 
     # -- drawing --------------------------------------------------------------------------------------------
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Lines as they are now: what the terminal has moved must not come from a cache."""
+        return [self.render_line(y).crop(crop.x, crop.right) for y in crop.line_range]
+
     def render_line(self, y: int) -> Strip:
         """The names of the columns, or one row."""
-        width, ground, styles = self.size.width, self.rich_style, styles_of(self)
-        if y == 0:
-            text, style = self.table.heading(self._widths), styles[Look.HEAD]
-        else:
-            text, style = self._row_text(self.scroll_offset.y + y - 1)
-        style = ground + style
+        width, ground = self.size.width, self.rich_style
+        text, look = (self.table.heading(self._widths), Look.HEAD) if y == 0 else self._row(y)
+        style = ground + styles_of(self)[look]
         return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
-    def _row_text(self, place: int) -> tuple[str, Style]:
-        styles = styles_of(self)
-        if place >= len(self.table):
-            nothing = " nothing to show" if place == 0 else ""
-            return nothing, styles[Look.QUIET]
-        row = int(self.table.order[place])
-        return self.table.line(row, self._widths), styles[Look.CURSOR if place == self.cursor else Look.PLAIN]
+    def _row(self, y: int) -> tuple[str, Look]:
+        self._drawn[y] = row, chosen = self._at(y)
+        if row == ABSENT:
+            return (" nothing to show" if y == 1 else ""), Look.QUIET
+        return self.table.line(row, self._widths), Look.CURSOR if chosen else Look.PLAIN

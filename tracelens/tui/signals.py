@@ -1,0 +1,43 @@
+"""What the app does when it is stopped, continued or ended from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+def end_cleanly(end: Callable[[], None]) -> None:
+    """Call `end` in the running event loop when the process is told to end."""
+    loop = asyncio.get_running_loop()
+    for ending in ENDINGS:
+        loop.add_signal_handler(ending, end)
+
+
+def resume_once() -> None:
+    """Take the terminal again only after it was given back.
+
+    textual takes it at every SIGCONT; after a plain SIGSTOP, which cannot be caught, a second thread would then read
+    the keys, and the app could never end."""
+    suspend, resume = signal.getsignal(signal.SIGTSTP), signal.getsignal(signal.SIGCONT)
+    if not callable(suspend) or not callable(resume):
+        return
+    suspended = False
+
+    def on_stop(number: int, frame: FrameType | None) -> None:
+        nonlocal suspended
+        suspended = True
+        suspend(number, frame)
+
+    def on_continue(number: int, frame: FrameType | None) -> None:
+        nonlocal suspended
+        if suspended:
+            suspended = False
+            resume(number, frame)
+
+    signal.signal(signal.SIGTSTP, on_stop)
+    signal.signal(signal.SIGCONT, on_continue)
