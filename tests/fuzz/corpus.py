@@ -46,7 +46,7 @@ def seeds() -> list[bytes]:
     document = {"schemaVersion": 1, "traceEvents": EVENTS, "traceName": "t"}
     texts = [json.dumps(document, **layout).encode() for layout in ({}, {"indent": 2}, {"separators": (",", ":")})]
     texts += [json.dumps(EVENTS).encode(), json.dumps(document, sort_keys=True, ensure_ascii=False).encode(), *DAMAGED]
-    heads = [gzip.decompress(path.read_bytes()) for path in sorted((ROOT / "sample_traces").glob("*.json.gz"))]
+    heads = [gzip.decompress(path.read_bytes()) for path in sorted((ROOT / "sample_traces").rglob("*.json.gz"))]
     texts += [head[:_HEAD] for head in heads]
     return [*texts, *(mark + text for mark in (b"\1", b"\2") for text in texts[:4]), gzip.compress(texts[0], mtime=0)]
 

@@ -35,7 +35,7 @@ REPORT_EVERY: Final = 50
 
 def traces(count: int = TRACES) -> list[Path]:
     """The smallest traces of the reference set, else the samples, that load whole."""
-    found = [*reference_traces("public", "h200"), *sorted((ROOT / "sample_traces").glob("*.json.gz"))]
+    found = [*reference_traces("public", "h200"), *sorted((ROOT / "sample_traces").rglob("*.json.gz"))]
     sizes = {path: len(content(path)) for path in found if path.stat().st_size < LARGEST}
     wanted = [path for path, size in sizes.items() if 5000 < size < LARGEST and _loads(path)]
     return sorted(wanted, key=sizes.__getitem__)[:count]

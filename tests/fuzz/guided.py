@@ -39,7 +39,7 @@ def fuzz(keep: Path | None, runs: int, seconds: float, seed: int) -> tuple[str, 
         write_dictionary(words)
         command = [sys.executable, "-m", "tests.fuzz.guided", str(keep or ""), str(runs), str(seconds), str(found)]
         command += [str(seeds), f"-dict={words}", f"-seed={seed}", f"-max_len={LONGEST_INPUT}"]
-        command += ["-timeout=0", "-rss_limit_mb=0", "-verbosity=0"]
+        command += ["-timeout=0", "-rss_limit_mb=0", "-verbosity=0", f"-artifact_prefix={folder}/"]
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return ran.stdout.strip() or ran.stderr[-3000:], ran.returncode == 0
 

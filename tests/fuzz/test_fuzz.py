@@ -24,7 +24,7 @@ def test_any_trace_is_reported(tmp_path: Path) -> None:
 
 
 def test_cuts_and_flips_are_named_and_cost_nothing_before_them(tmp_path: Path) -> None:
-    samples = sorted((damage.ROOT / "sample_traces").glob("*.json.gz"))
+    samples = sorted((damage.ROOT / "sample_traces").rglob("*.json.gz"))[:4]
     watch = damage.fuzz(None, 4, 0, SEED, tmp_path, samples)
     assert watch.runs == 8 * len(samples)
     assert not watch.faults, watch.summary()

@@ -13,11 +13,14 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 BLOCK: Final = 1 << 20
 """Most decompressed bytes handed on at once: a gzip bomb costs time, not memory."""
-_PIECE: Final = 1 << 16
+_GZIP_PIECE: Final = 1 << 16
+_ZSTD_PIECE: Final = 1 << 8
+"""The output of zstd cannot be limited: four bytes may hold 128 KB."""
 
 
 class _Decompressor(Protocol):
     eof: bool
+    unused_data: bytes
 
     def decompress(self, data: bytes, /) -> bytes: ...
 
@@ -41,7 +44,7 @@ def gunzip(blocks: Iterable[bytes], places: Places | None = None, begin: Place |
     place = begin or Place()
     member, text_done, data_done = place.inflater.copy(), place.text, place.data
     begun = data_done > 0
-    for data in _pieces(blocks):
+    for data in _pieces(blocks, _GZIP_PIECE):
         while data:
             before = Place(text_done, data_done, member.copy())
             if places:
@@ -61,10 +64,10 @@ def gunzip(blocks: Iterable[bytes], places: Places | None = None, begin: Place |
         raise DamagedStreamError("gzip data cut short")
 
 
-def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _pieces(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Blocks in pieces so small that thousands of members in one do not copy its rest thousands of times."""
     for block in blocks:
-        yield from (block[at : at + _PIECE] for at in range(0, len(block), _PIECE))
+        yield from (block[at : at + size] for at in range(0, len(block), size))
 
 
 def _sound_part(member: Inflater, data: bytes) -> Iterator[bytes]:
@@ -84,16 +87,39 @@ def _sound_part(member: Inflater, data: bytes) -> Iterator[bytes]:
 
 
 def unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Text of zstd data; ImportError when neither Python nor a package brings zstd."""
-    decompressor = _zstd_decompressor()
-    for block in blocks:
-        try:
-            text = decompressor.decompress(block)
-        except Exception as error:  # each implementation has its own class
-            raise DamagedStreamError(f"zstd data damaged ({error})") from None
-        yield from (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
-    if not decompressor.eof:
+    """Text of zstd data of one or several frames; ImportError when neither Python nor a package brings zstd."""
+    return _gathered(_unzstd(blocks))
+
+
+def _unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    frame, begun = _zstd_decompressor(), False
+    for data in _pieces(blocks, _ZSTD_PIECE):
+        while data:
+            try:
+                text = frame.decompress(data)
+            except Exception as error:  # each implementation has its own class
+                raise DamagedStreamError(f"zstd data damaged ({error})") from None
+            yield text
+            data = frame.unused_data if frame.eof else b""
+            frame, begun = (_zstd_decompressor(), False) if frame.eof else (frame, True)
+    if begun:
         raise DamagedStreamError("zstd data cut short")
+
+
+def _gathered(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text in blocks of sensible size, also what comes before damage."""
+    held = bytearray()
+    try:
+        for text in texts:
+            held += text
+            if len(held) >= BLOCK:
+                yield bytes(held)
+                held.clear()
+    except DamagedStreamError:
+        yield bytes(held)
+        raise
+    if held:
+        yield bytes(held)
 
 
 def _zstd_decompressor() -> _Decompressor:
