@@ -291,6 +291,19 @@ def test_counts_of_sound_traces_are_no_dropped_records() -> None:
     assert check(sound(), "dropped").value is None
 
 
+@pytest.mark.parametrize(("late", "level"), [(0, "ok"), (2, "degraded"), (10, "unusable")])
+def test_work_recorded_in_one_burst_after_its_steps(late: int, level: str) -> None:
+    builder = TraceBuilder()
+    for step in range(6):
+        builder.step(step, 200 * step, 199)
+        for at in range(12):
+            begun = 200 * step + 16 * at
+            runs = 9000 + 20 * (12 * step + at) if at >= 12 - late else begun + 8
+            builder.launch("gemm", begun, 3, at=runs, runs=10)
+    assert check(builder, "deferred").passed is (late == 0)
+    assert trust(builder).level == level
+
+
 def cut(builder: TraceBuilder, path: Path, share: float) -> Trust:
     path.write_bytes(builder.bytes()[: int(len(builder.bytes()) * share)])
     return analyze(load_trace(path), span="all").trust

@@ -37,8 +37,8 @@ FIGURES: Final = (
         "replay",
         "Step time when replayed as a CUDA Graph",
         (
-            "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span", "advice.schedule",
-            "advice.inputs:input_copies", "advice.power:sustained", "advice.host_time:outside_time",
+            "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span",
+            "advice.schedule", "advice.inputs:input_copies", "advice.power:sustained", "advice.power", "advice.host_time:outside_time",
         ),
     ),
     Figure(

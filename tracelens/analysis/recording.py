@@ -94,6 +94,17 @@ def _building(trace: Trace) -> Bools:
     return mask & (events.phase == ord("X"))
 
 
+def deferred_share(trace: Trace, steps: Steps, device: int) -> float | None:
+    """Share of the counted steps' device time that starts later than the end of the step after its own."""
+    tiles, events = steps.window.tiles, trace.events
+    rows = np.flatnonzero(events.device_work() & (events.device == device) & (steps.owner != ABSENT))
+    total = int(events.duration[rows].sum())
+    if len(tiles) < 2 or not total:
+        return None
+    bound = np.append(tiles[1:, 1], tiles[-1, 1] + tiles[-1, 1] - tiles[-1, 0])
+    return float(events.duration[rows][events.start[rows] > bound[steps.owner[rows]]].sum() / total)
+
+
 def lane_overlap(trace: Trace, work: Int64s) -> tuple[float, int] | None:
     """Share of device time that overlaps earlier work on its own stream, and the longest such overlap in ns."""
     events = trace.events

@@ -102,7 +102,13 @@ def _why_nothing_ran(trace: Trace) -> str:
         )
     if calls.any():
         return "the device ran nothing while the trace was recorded; record at least three steps of the workload"
-    return "a trace of the CPU only; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)"
+    denied = (
+        "; if it was, the driver keeps the device's records from users: NVreg_RestrictProfilingToAdminUsers=0 gives them"
+    )
+    return (
+        "a trace of the CPU only; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)"
+        + (denied if trace.devices else "")
+    )
 
 
 def _share(class_name: str, *parts: str) -> Callable[[Evidence], float | None]:
@@ -180,6 +186,15 @@ RULES: Final = (
         "{share} of the window waits for work that was launched already",
         "{share} of the window waits for work that was launched long before, with nothing on the device to wait "
         "for: records are missing or the profiler stalled; record again, fewer steps and no other profiler",
+    ),
+    Rule(
+        "deferred",  # 0 on every reference trace
+        lambda evidence: recording.deferred_share(evidence.trace, evidence.steps, evidence.timeline.device),
+        0.10,
+        0.50,
+        "device work runs within a step of its launch",
+        "{share} of the device time runs more than a step after its launch: records were written late, in one burst, so "
+        "steps cannot be timed; record fewer steps, or judge the whole with --range all",
     ),
     Rule(
         "loading",

@@ -18,7 +18,10 @@ FEW: Final = 2.0
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
-    """Fires on an eager step of one or two kernels that no form makes faster."""
+    """Fires on an eager step of one or two kernels that no form makes faster; a unit found by its repetition may be a
+    part of one."""
+    if analysis.window.kind == "period":
+        return None
     rows = evidence.work(analysis, *DEVICE_WORK)
     kernels = len(rows) / max(len(analysis.window.tiles), 1)
     if not 0 < kernels <= FEW or analysis.form != "eager" or choose(forms) != "eager":

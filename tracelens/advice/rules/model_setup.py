@@ -18,6 +18,8 @@ BUILDING: Final = re.compile(
     r"|\bfrom_pretrained$|\bload_state_dict$"
 )
 """Not add_module: a slice of a ModuleList calls it in every forward pass."""
+ANNOTATED: Final = ("profiler_step", "annotation")
+"""Windows that somebody marked as steps; a unit found by its repetition may be a layer that is filled."""
 FRAMES: Final = 20
 """Frames that build modules, in the window; a step builds none. [judgement]"""
 
@@ -25,7 +27,7 @@ FRAMES: Final = 20
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on frames that build or fill modules, in a window without repeated steps."""
     del forms
-    if len(analysis.window.tiles) > 1:
+    if analysis.window.kind in ANNOTATED:
         return None
     rows = evidence.spans(analysis, BUILDING, (Category.PYTHON,))
     if len(rows) < FRAMES:
