@@ -102,12 +102,9 @@ def _why_nothing_ran(trace: Trace) -> str:
         )
     if calls.any():
         return "the device ran nothing while the trace was recorded; record at least three steps of the workload"
-    denied = (
-        "; if it was, the driver keeps the device's records from users: NVreg_RestrictProfilingToAdminUsers=0 gives them"
-    )
-    return (
-        "a trace of the CPU only; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)"
-        + (denied if trace.devices else "")
+    denied = "; if it was, the driver keeps its records from users: NVreg_RestrictProfilingToAdminUsers=0 gives them"
+    return "a trace of the CPU only; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)" + (
+        denied if trace.devices else ""
     )
 
 
@@ -193,8 +190,8 @@ RULES: Final = (
         0.10,
         0.50,
         "device work runs within a step of its launch",
-        "{share} of the device time runs more than a step after its launch: records were written late, in one burst, so "
-        "steps cannot be timed; record fewer steps, or judge the whole with --range all",
+        "{share} of the device time runs more than a step after its launch: records were written late, in one burst, "
+        "so steps cannot be timed; record fewer steps, or judge the whole with --range all",
     ),
     Rule(
         "loading",
