@@ -182,3 +182,13 @@ def test_a_bomb_is_stopped_and_said_so(tmp_path: Path, monkeypatch: pytest.Monke
     trace = load_bytes(bomb, tmp_path, "trace.json.gz")
     assert 0 < len(trace.events) < 200_000
     assert "300-fold" in trace.repairs[-1].example
+
+
+def test_a_file_without_permission_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "trace.json").write_bytes(DATA)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UnreadableError, match=r"trace\.json: cannot be read \(Permission denied\)"):
+        load_trace(tmp_path / "trace.json")
