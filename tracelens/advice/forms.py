@@ -45,9 +45,11 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     now = as_recorded(facts, eager)
     both = predict_both(facts, compiled, capturable=blocked.capturable, pieces=blocked.pieces)
     compile, fused = predict_compile(facts, compiled, eager, blocked.pieces), both.estimate
-    if blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
-        host = region.host * host_scale(region).mid
-        compile, fused = in_pieces(eager, host, C.BROKEN_COMPILE), in_pieces(eager, host, C.BROKEN_REPLAY)
+    if _stays_eager(region, blocked):
+        compile, fused = in_pieces(now, 0.0, 0.0), in_pieces(now, 0.0, 0.0)
+    elif blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
+        host = min(region.host * host_scale(region).mid, now.mid)
+        compile, fused = in_pieces(now, host, C.BROKEN_COMPILE), in_pieces(now, host, C.BROKEN_REPLAY)
     unlike = unlike_calibration(region)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling = C.COMPILE_SETUP * sqrt(len(region))
@@ -57,6 +59,12 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         "replay": _pays(replay, now, C.CAPTURE_SETUP) if blocked.capturable else cannot(blockers),
         "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + C.CAPTURE_SETUP),
     }
+
+
+def _stays_eager(region: Region, blocked: Blocked) -> bool:
+    """Whether the compiler gives the step up: it leaves a loop whose body breaks the graph to eager, and several waits
+    in one training step are such a loop. Without gradients the functions that the loop calls are compiled still."""
+    return region.training and blocked.pieces > 2
 
 
 def _pays(form: Form, eager: Estimate, setup_s: float) -> Form:

@@ -95,7 +95,6 @@ class _Groups:
         self.duration = region.duration[fused]
         self.eager = self._sum(self.duration)
         self.elements = self._most(operators.elements[fused])
-        self.largest = self._most(operators.bytes[fused])
 
     def kernels(self) -> Int64s:
         """Generated kernels per group."""
@@ -118,24 +117,35 @@ class _Groups:
         """Device time per group: bounded by traffic, arithmetic and the shortest kernel; never above eager."""
         reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
         shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
-        least = np.maximum(C.RAMP + self._traffic() / bandwidth, self._arithmetic())
+        moved = self._traffic() + self._read_again() / C.CACHED_RATE
+        latency = C.REDUCTION_LATENCY * self._sum(
+            (self.role == Role.ROW) * (1.0 + self.operators.normalises[self.work])
+        )
+        least = np.maximum(C.RAMP + latency + moved / bandwidth, self._arithmetic())
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
         return np.minimum(time, self.eager) + self._copies() * shortest
 
     def _traffic(self) -> Floats:
-        """External reads and one write of the largest tensor."""
-        inputs = np.where(
-            self.operators.elements[self.work] == self._spread(self.elements), self.operators.inputs[self.work], 0
-        )
+        """Bytes: external reads, and one write unless all is reduced, of the largest tensor as it comes and goes.
+
+        Each operator but the first reads one tensor that the one before made; what is left are external reads."""
+        full = self.operators.elements[self.work] == self._spread(self.elements)
+        inputs = np.where(full, self.operators.inputs[self.work], 0)
         uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
-        reads = np.clip(uses, 1, 2)
-        passes = reads + 1
+        size = np.where(full, self.operators.bytes[self.work], 0)
+        writes = size * ~self.operators.shrinks[self.work]
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
-        return self.largest * passes / reuse
+        return (np.clip(uses, 1, 2) * self._first(size) + self._last(writes)) / reuse
+
+    def _read_again(self) -> Floats:
+        """Bytes of long rows that are read once more for each reduction."""
+        rows = (self.role == Role.ROW) & (self.operators.row[self.work] > C.PERSISTENT_ROW)
+        return self._sum(self.operators.bytes[self.work] * rows)
 
     def _arithmetic(self) -> Floats:
-        cost = self.operators.arithmetic[self.work] + C.ROW_REDUCTION * (self.role == Role.ROW)
+        held = (self.role == Role.ROW) & (self.operators.row[self.work] <= C.PERSISTENT_ROW)
+        cost = self.operators.arithmetic[self.work] + C.ROW_REDUCTION * held
         return self._sum(cost * self.operators.elements[self.work])
 
     def _optimizer(self) -> Floats:
@@ -150,6 +160,21 @@ class _Groups:
 
     def _sum(self, values: Floats | Bools) -> Floats:
         return np.add.reduceat(values.astype(np.float64), self.first) if len(self.first) else np.empty(0)
+
+    def _first(self, values: Floats) -> Floats:
+        """The first of the group's values that is not 0; 0 where all are."""
+        return self._edge(values, 1)
+
+    def _last(self, values: Floats) -> Floats:
+        """The last of the group's values that is not 0; 0 where all are."""
+        return self._edge(values, -1)
+
+    def _edge(self, values: Floats, step: int) -> Floats:
+        at = np.flatnonzero(values)[::step]
+        groups, found = np.unique(np.searchsorted(self.first, at, side="right") - 1, return_index=True)
+        edge = np.zeros(len(self.first))
+        edge[groups] = values[at[found]]
+        return edge
 
     def _most(self, values: Floats) -> Floats:
         return np.maximum.reduceat(values, self.first) if len(self.first) else np.empty(0)
@@ -167,10 +192,19 @@ def _breaks(operators: Operators, fused: Int64s) -> Bools:
     role, elements, alone = operators.role[fused], operators.elements[fused], operators.standalone[fused]
     before, size_before = np.append(-1, role[:-1]), np.append(0.0, elements[:-1])
     apart = np.diff(_libraries_before(operators, fused), prepend=-1) > 0
-    ends = np.isin(before, (Role.FULL, Role.COLUMN, Role.SCATTER)) | np.append(False, alone[:-1]) | alone
+    ends = np.isin(before, (Role.FULL, Role.COLUMN, Role.SCATTER)) & ~_side_by_side(operators, fused)
+    ends = ends | np.append(False, alone[:-1]) | alone
     foreach = (role == Role.FOREACH) != (before == Role.FOREACH)
     breaks = apart | ends | foreach | _other_size(operators, fused, elements, size_before)
     return breaks | ((role == Role.FULL) & _rows_in_group(role, breaks))
+
+
+def _side_by_side(operators: Operators, fused: Int64s) -> Bools:
+    """Reductions that follow one another over tensors of the same size read one tensor: one kernel makes them all."""
+    role, elements, shrinks = operators.role[fused], operators.elements[fused], operators.shrinks[fused]
+    reduces = shrinks & np.isin(role, (Role.FULL, Role.COLUMN))
+    alike = (np.diff(role) == 0) & (np.diff(elements) == 0) & reduces[1:] & reduces[:-1]
+    return np.append(False, alike)[: len(fused)]
 
 
 def _rows_in_group(role: Int64s, breaks: Bools) -> Bools:

@@ -42,16 +42,24 @@ class Role(IntEnum):
 LIBRARY: Final = re.compile(
     r"^_?(?:add)?mm|bmm|^mm|matmul|^linear$|addmv|^mv$|^dot$|conv|attention|^sort|^topk|fft|embedding_bag|nonzero|rnn|lstm|gru"
     r"|unique|multinomial|masked_select|linalg_(?!vector_norm)|cholesky|^_?svd|^lu|cdist|histc|bincount|repeat_interleave"
-    r"|_fused_|^_amp_|^_local_scalar|^item|grid_sampler|randperm|^_grouped|_weight_int|segment_reduce|^median|kthvalue|^mode$"
+    r"|_fused_|^_amp_|^scatter_reduce|^index_reduce|^_local_scalar|^item|grid_sampler|randperm|^_grouped|_weight_int|segment_reduce|^median|kthvalue|^mode$"
 )
 """Operators of aten that generated code calls instead of replacing."""
-SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward|index_reduce")
+SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
 NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|mse_loss|l1_loss|logsumexp|pool")
+NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
 REDUCTION: Final = re.compile(
     r"^(?:sum|mean|amax|amin|max|min|var|std|prod|any|all|argmax|argmin|norm|var_mean|std_mean|aminmax|count_nonzero)$"
 )
 COLUMN: Final = re.compile(r"batch_norm|norm_backward")
 """In training these reduce over leading dimensions."""
+GROUPED: Final = re.compile(r"group_norm$|instance_norm$")
+"""Normalisations over more than rows: a reduction first, and the rest with what follows."""
+MOMENTS: Final = re.compile(r"Moments|welford", re.IGNORECASE)
+"""Kernels that reduce for such a normalisation."""
+POWER: Final = re.compile(r"^pow$")
+COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
+"""Operators of several: what they call beside the library fuses like any other."""
 MATRIX_PRODUCT: Final = re.compile(r"mm$|^mv$|^linear$")
 BIASED: Final = re.compile(r"^addmm|^baddbmm")
 RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
@@ -66,7 +74,9 @@ CONVOLUTION: Final = re.compile(r"conv")
 SEQUENCE: Final = re.compile(r"^arange$")
 LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
 CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
-TRANSCENDENTAL: Final = re.compile(r"exp|log|tanh|sigmoid|silu|pow|softplus|mish|elu$|atan|digamma|softmax")
+BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)
+"""Copies that stay on the device: those of the compiler's own kernels."""
+TRANSCENDENTAL: Final = re.compile(r"exp|log|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
 SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
 """Functions without an instruction of their own."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
@@ -94,6 +104,10 @@ class Operators:
     """Tensors in the longest list argument."""
     row: Floats
     """Elements of the last dimension of the largest tensor."""
+    shrinks: Bools
+    """A reduction: its result is smaller than the tensor it reads."""
+    normalises: Bools
+    """Two reductions in one operator, the second of what the first gave: a mean and a variance, a maximum and a sum."""
     arithmetic: Floats
     """ns per element that generated code spends on the operator's function."""
     product: Bools
@@ -126,11 +140,13 @@ def describe(region: Region) -> Operators:
     """What launched each piece of work, and what the compiler makes of it."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     sizes = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
+    plain = read_arguments(trace, operator, (A.DTYPES, A.CONCRETE), _plain)
     names, kernels = _operator_names(trace, operator), _kernel_names(region)
     reduces = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
-    functions, product = [names.match(SOFTWARE), names.match(TRANSCENDENTAL)], names.match(MATRIX_PRODUCT)
+    cheap = names.match(POWER) & (plain[:, 1] > 0)
+    functions, product = [names.match(SOFTWARE), names.match(TRANSCENDENTAL) & ~cheap], names.match(MATRIX_PRODUCT)
     return Operators(
-        role=_roles(region, names, kernels, reduces),
+        role=np.where(plain[:, 0] > 0, Role.LIBRARY, _roles(region, names, kernels, reduces)),
         name=operator,
         sized=sizes[:, 0] > 0,
         elements=sizes[:, 0],
@@ -139,6 +155,8 @@ def describe(region: Region) -> Operators:
         matched=sizes[:, 3],
         listed=sizes[:, 4],
         row=sizes[:, 5],
+        shrinks=names.match(REDUCTION),
+        normalises=names.match(NORMALISED),
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
         product=product,
         single_precision=product & (sizes[:, 1] == 4 * sizes[:, 0]),
@@ -178,16 +196,26 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
         (names.match(FOREACH), Role.FOREACH),
         (names.match(FOREIGN) | names.match(LIBRARY) | (orphan & ~own), Role.LIBRARY),
         (np.isin(kind, LIBRARY_KINDS), Role.LIBRARY),
-        (events.category[region.work] == Category.COPY, Role.LIBRARY),
+        ((events.category[region.work] == Category.COPY) & ~kernels.match(BETWEEN_DEVICES), Role.LIBRARY),
         (region.memset, Role.VANISHES),
         (names.match(SCATTER), Role.SCATTER),
         (names.match(COLUMN) & region.training, Role.COLUMN),
         (names.match(REDUCTION) | (orphan & (kind == Kind.REDUCTION)), reduces),
+        (names.match(GROUPED), np.where(kernels.match(MOMENTS), Role.FULL, Role.POINTWISE)),
         (names.match(NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
+    role = np.where(_inside_library(region), Role.LIBRARY, role)
     gone = (role == Role.LIBRARY) & kernels.match(CONVERTS_LAYOUT) & names.match(CONVOLUTION) & (not region.training)
     return np.where(gone, Role.VANISHES, role)
+
+
+def _inside_library(region: Region) -> Bools:
+    """Work of operators that an operator of a library calls, such as the copies of a sort."""
+    trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
+    parent = np.where(operator == ABSENT, ABSENT, trace.links.parent[operator]).astype(np.int64)
+    around = _operator_names(trace, parent)
+    return around.match(LIBRARY) & ~around.match(COMPOSITE) & ~around.match(FOREIGN)
 
 
 def read_arguments(
@@ -233,3 +261,11 @@ def _reduces(shapes: list[Json], concrete: list[Json]) -> tuple[float]:
         return (0.0 if concrete and not (len(shapes) > 1 and tensors(shapes[1])) else 2.0,)
     dims = {int(dim) % rank for dim in re.findall(r"-?\d+", given[0])}
     return (0.0 if len(dims) == rank else 1.0 if rank - 1 not in dims else 2.0,)
+
+
+def _plain(dtypes: list[Json], concrete: list[Json]) -> tuple[float, float]:
+    """Whether any argument is complex, for which no code is generated; and whether the second is a small whole number
+    or a half, as the exponent of a square or a root."""
+    given = concrete[1] if len(concrete) > 1 else ""
+    number = float(given) if isinstance(given, str) and re.fullmatch(r"-?\d(?:\.0|\.5|\.)?", given) else None
+    return float(any("complex" in str(dtype) for dtype in dtypes)), float(number is not None and abs(number) <= 4)

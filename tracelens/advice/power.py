@@ -19,11 +19,12 @@ from tracelens.model.events import Bools, Floats
 def sustained(region: Region, operators: Operators, share: Floats) -> Estimate:
     """Device time over the traced one, as factors, when the step repeats for seconds instead of a few times.
 
-    Over a whole step no more half-precision arithmetic is done than the power limit allows for long."""
+    Over a whole step no more half-precision arithmetic is done than the power limit allows for long. Products that
+    would have run above the device's peak say nothing."""
     dense = _dense(region, operators, share)
     device = max(float(region.duration.sum()), 1.0)
     least = _products(region, operators, dense) / C.SUSTAINED_ARITHMETIC / _peak(region)
-    usual = max(least / device, 1.0)
+    usual = least / device if 1 < least / device <= 1 / C.SUSTAINED_ARITHMETIC else 1.0
     worst = 1 + C.POWER_SLOWDOWN * float(region.duration[dense].sum()) / device
     return Estimate(usual, C.DEVICE_SPREAD[0], max(C.DEVICE_SPREAD[1] * usual, worst))
 
