@@ -24,15 +24,15 @@ class Told:
 
     rows: npt.NDArray[np.integer]
     """(n) What the values are told of: rows of the trace."""
-    tell: Callable[[npt.NDArray[np.integer]], npt.NDArray[Any]]
+    tell: Callable[[npt.NDArray[np.integer]], npt.NDArray[np.object_]]
 
     def __getitem__(self, at: At) -> Told:
         return replace(self, rows=self.rows[at])
 
     @cached_property
-    def values(self) -> npt.NDArray[Any]:
+    def values(self) -> npt.NDArray[np.object_]:
         """(n) One for each row."""
-        return self.tell(self.rows)
+        return self.tell(self.rows) if len(self.rows) else np.empty(0, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracelens.model.events import ABSENT, Bools, Category, Role, Trace
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
 
 
 def blocking_waits(trace: Trace) -> Bools:
     """Mask of rows (n): synchronisations, and copies that return only after they ended on the device."""
     events = trace.events
     calls = (events.category == Category.RUNTIME) & (events.phase == ord("X"))
-    return calls & ((events.role == Role.SYNC) | _blocking_copies(trace))
+    waits = calls & (events.role == Role.SYNC)
+    copies = np.flatnonzero(calls & (events.role == Role.COPY))
+    waits[copies] = _outlast_their_work(trace, copies)
+    return waits
 
 
-def _blocking_copies(trace: Trace) -> Bools:
-    events = trace.events
-    work = np.flatnonzero(events.device_work() & (trace.links.launch != ABSENT))
-    done = np.full(len(events), np.iinfo(np.int64).max)
-    call = trace.links.launch[work]
-    done[call] = -1
-    np.maximum.at(done, call, events.end[work])
-    return (events.role == Role.COPY) & (events.end >= done)
+def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
+    """Whether the device has ended all that each call launched, and something at all, when it returns."""
+    if not len(calls):
+        return np.empty(0, dtype=np.bool_)
+    events, launch = trace.events, trace.links.launch
+    index = np.full(len(events) + 1, ABSENT, dtype=np.int64)
+    index[calls] = np.arange(len(calls))
+    work = np.flatnonzero(events.device_work() & (index[launch] != ABSENT))
+    done = np.full(len(calls), -1)
+    np.maximum.at(done, index[launch[work]], events.start[work] + events.duration[work])
+    return (done >= 0) & (events.start[calls] + events.duration[calls] >= done)

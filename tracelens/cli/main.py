@@ -64,6 +64,8 @@ def _run(words: list[str]) -> int:
     if words[:1] == [CaptureCommand.name]:
         # The words that follow are the script's as well: argparse must not see them here.
         return CaptureCommand().run_words(words[1:])
+    # Nothing here multiplies matrices, and a BLAS takes a while to start its threads; a script may need them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if words and _is_path(words[0]):
         words = [ViewCommand.name if is_for_app(words) else ReportCommand.name, *words]
     try:
