@@ -33,8 +33,8 @@ PROGRESS_INTERVAL: Final = 0.1
 """Seconds between two calls at least."""
 
 
-_LARGE_PIECE: Final = (1 << 25) - (1 << 16)
-"""Bytes, a little under the largest piece that counts."""
+_LARGE_PIECE: Final = 1 << 22
+"""Bytes: more than any array of a slab, less than the columns, which grow better as pieces of their own."""
 
 
 class StopReading(Exception):

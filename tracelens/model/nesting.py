@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Int32s, Int64s
+
+_BLOCK: Final = 1 << 16
+"""Spans looked at together, with those before them that are still open."""
 
 
 def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
@@ -13,19 +18,30 @@ def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
 
     Arrays of one length; times in ns, start >= 0. The innermost is the one begun last, also where events overlap
     without nesting; of two with the same span the earlier given encloses the later. An event of no duration
-    encloses nothing. O(n log n) without a Python loop over events.
+    encloses nothing. O(n log n), without a Python loop over events.
     """
     order = np.lexsort((-end, start, lane))
-    stride = int(end.max(initial=0)) + 1
-    if stride * (int(lane.max(initial=0)) + 1) > np.iinfo(np.int64).max:
+    result = np.full(len(start), ABSENT, dtype=np.int64)
+    still_open = order[:0]
+    for begin in range(0, len(order), _BLOCK):
+        spans = np.concatenate((still_open, order[begin : begin + _BLOCK]))
+        starts, ends = _one_after_another(lane[spans], start[spans], end[spans])
+        parent = _last_open(starts, ends)
+        found = parent != ABSENT
+        found[: len(still_open)] = False
+        result[spans[found]] = spans[parent[found]]
+        still_open = spans[ends > starts[-1]]
+    return result
+
+
+def _one_after_another(lane: Int32s, start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
+    """Spans of several lanes as if each lane began after the one before it had ended."""
+    first, stride = int(lane.min()), int(end.max()) + 1
+    if stride * (int(lane.max()) - first + 1) > np.iinfo(np.int64).max:
         start, end = _ranks(start, end)
         stride = 2 * len(start)
-    offset = lane[order].astype(np.int64) * stride
-    parent = _last_open(offset + start[order], offset + end[order])
-    result = np.full(len(start), ABSENT, dtype=np.int64)
-    found = parent != ABSENT
-    result[order[found]] = order[parent[found]]
-    return result
+    offset = (lane.astype(np.int64) - first) * stride
+    return offset + start, offset + end
 
 
 def _ranks(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
