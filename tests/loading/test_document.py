@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.loading.traces import HEADER, columns_of, event, kinds, kineto, load_bytes, zipped
 from tracelens.errors import UnreadableError
+from tracelens.loading import document
 
 EVENTS = [event(f"op{n}", ts=100 + n, args={"External id": n, "Input Dims": [[n]]}) for n in range(3)]
 BODY = {"traceEvents": EVENTS}
@@ -48,7 +51,7 @@ def test_offsets_and_lengths_delimit_events(tmp_path: Path) -> None:
 
 
 def test_metadata_before_and_after_the_events_is_kept(tmp_path: Path) -> None:
-    document: dict[str, Any] = {
+    members: dict[str, Any] = {
         "schemaVersion": 1,
         "distributedInfo": {"rank": 3},
         "traceEvents": EVENTS,
@@ -57,8 +60,8 @@ def test_metadata_before_and_after_the_events_is_kept(tmp_path: Path) -> None:
         "traceName": "a.json",
         "baseTimeNanoseconds": 1_700_000_000_000_000_000,
     }
-    trace = load_bytes(json.dumps(document).encode(), tmp_path)
-    assert trace.metadata == {key: value for key, value in document.items() if key != "traceEvents"}
+    trace = load_bytes(json.dumps(members).encode(), tmp_path)
+    assert trace.metadata == {key: value for key, value in members.items() if key != "traceEvents"}
     assert trace.stamp == {"form": "eager"}
 
 
@@ -158,3 +161,19 @@ def test_deep_nesting_is_no_crash(tmp_path: Path) -> None:
     deep = json.dumps(event("deep", args={"a": 0})).replace("0}", "[" * 50_000 + "]" * 50_000 + "}")
     trace = load_bytes(kineto([EVENTS[0], deep, EVENTS[2]]), tmp_path)
     assert {"op0", "op2"} <= set(columns_of(trace)["name"])
+
+
+VALUES = st.recursive(
+    st.text(max_size=5) | st.integers() | st.none() | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+)
+
+
+@settings(deadline=None)
+@given(VALUES, st.sampled_from([b",", b"}", b', "a": [1]}', b"\n}"]), st.sampled_from([None, 1]))
+def test_a_value_ends_where_json_says(value: object, rest: bytes, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent).encode()
+    end = document.end_of_value(text + rest)
+    assert (text + rest)[:end].strip() == text
+    if text[:1] in b'[{"':
+        assert all(document.end_of_value(text[:cut]) is None for cut in range(len(text)))

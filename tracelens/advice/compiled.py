@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
@@ -11,6 +13,8 @@ from tracelens.advice.fusion import Compiled
 from tracelens.advice.host_time import call_gauge, outside_time
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region
+from tracelens.analysis.waits import blocking_waits
+from tracelens.model.events import Int64s
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,16 @@ def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> float:
     """Guards per region, a launch per generated kernel, and the library calls left."""
-    calls = float(region.trace.events.duration[compiled.library_calls].sum()) * call_gauge(region)
+    calls = _working(region, compiled.library_calls) * call_gauge(region)
     own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + C.LIBRARY_CALL * calls
     return own * (C.COMPILED_TRAINING if region.training else 1.0)
+
+
+def _working(region: Region, operators: Int64s) -> float:
+    """Host time of operators in ns, as traced, without what they wait for the device."""
+    duration, links = region.trace.events.duration, region.trace.links
+    waits = np.flatnonzero(blocking_waits(region.trace) & np.isin(links.operator, operators))
+    return float(duration[operators].sum()) - float(duration[waits].sum())
 
 
 def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+import numpy as np
 
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import Int64s
-from tracelens.model.intervals import intersect, length, union
+from tracelens.model.events import ABSENT, Category, Int64s
+from tracelens.model.intervals import intersect, length, subtract, union
+from tracelens.model.names import named
 
 LONG: Final = 500_000
 """ns without any operator from which the host does not dispatch but works. [H200: at most 463 us in 45 traces of
 steps without such work, with_stack included; an operator takes 5 to 50 us]"""
+_STEP: Final = re.compile(r"^ProfilerStep#")
+"""Early profilers record steps as operators."""
 
 
 def stretches(analysis: Analysis) -> Int64s:
-    """Interval set of the idle time of the window in which the host ran no operator for LONG or more, in ns."""
-    found = _idle(analysis, Part.DISPATCH_PYTHON)
-    return found[found[:, 1] - found[:, 0] >= LONG]
+    """Interval set of the idle time of the window in which the host ran no operator for LONG or more, in ns.
+
+    What follows a wait counts as well: the account calls it refill as far as the wait overlapped work, but a host that
+    does not launch does not refill."""
+    found = _long(_idle(analysis, Part.DISPATCH_PYTHON, Part.SYNC_REFILL))
+    return _long(subtract(found, _dispatching(analysis))) if len(found) else found
 
 
 def outside_ns(analysis: Analysis) -> float:
@@ -26,7 +35,21 @@ def outside_ns(analysis: Analysis) -> float:
     return whole / max(len(analysis.window.tiles), 1)
 
 
-def _idle(analysis: Analysis, part: Part) -> Int64s:
+def _long(intervals: Int64s) -> Int64s:
+    return intervals[intervals[:, 1] - intervals[:, 0] >= LONG]
+
+
+def _dispatching(analysis: Analysis) -> Int64s:
+    """When a thread that launches runs an operator or a call."""
+    events, launch = analysis.trace.events, analysis.trace.links.launch
+    launching = np.unique(events.lane[launch[launch != ABSENT]])
+    works = np.isin(events.category, (Category.OPERATOR, Category.RUNTIME)) & np.isin(events.lane, launching)
+    rows = np.flatnonzero(works & (events.phase == ord("X")))
+    rows = rows[~named(analysis.trace, rows, _STEP)]
+    return union(events.start[rows], events.end[rows])
+
+
+def _idle(analysis: Analysis, *parts: Part) -> Int64s:
     timeline = analysis.timeline
-    chosen = timeline.part == part
+    chosen = np.isin(timeline.part, parts)
     return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)

@@ -15,11 +15,21 @@ from tracelens.loading.stream import TextWindow
 
 EVENTS: Final = "traceEvents"
 BOM: Final = b"\xef\xbb\xbf"
-LONGEST_VALUE: Final = 1 << 26
+LONGEST_VALUE: Final = 1 << 25
+MOST_MEMBERS: Final = 2000
+"""Members of the outermost object after which the rest is not read; profilers write a few dozen."""
 _SPACE: Final = re.compile(rb"[\s,]*")
 _KEY: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:\s*+', re.DOTALL)
-_NEXT_KEY: Final = re.compile(rb'[\]}"\w]\s*,?\s*\n\s{0,4}(?="[^"\n]*"\s*:)')
-_PIECE: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]', re.DOTALL)
+_UNFINISHED_KEY: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\\?|"\s*+|"\s*+:\s*+)\Z', re.DOTALL)
+_LINE_WITH_KEY: Final = re.compile(rb'\n[ \t\r]{0,4}(?="[^"\n]*+"\s*+:)')
+_END_OF_MEMBER: Final = re.compile(rb'[\]}"\w]\s*+,?\s*+\Z')
+_LOOK_BACK: Final = 64
+_STRING: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_FLAT: Final = rb'(?:[^"{}\[\]]++|' + _STRING + rb")"
+_NESTING: Final = re.compile(rb"(?:" + _FLAT + rb"|[{\[]" + _FLAT + rb'*+[}\]])++|[{\[]++|[}\]]++|"', re.DOTALL)
+"""What holds nothing nested, in one piece however long it is; else what opens, what closes, or a string without end."""
+_VALUE_STRING: Final = re.compile(_STRING, re.DOTALL)
+_LITERAL: Final = re.compile(rb"[^,}\]]*+")
 
 
 class Document:
@@ -52,13 +62,14 @@ class Document:
         self._note_rest()
 
     def _read_members(self) -> None:
-        while self._skip_space():
+        for _ in range(MOST_MEMBERS):
+            if not self._skip_space():
+                self._note_cut("the file ends within its outermost object")
+                break
             if self._peek() == b"}":
                 self._window.drop(1)
                 break
             self._read_member()
-        else:
-            self._note_cut("the file ends within its outermost object")
         if not self._found_events:
             shown = one_line(", ".join(list(self.metadata)[:5])) or "none"
             raise self._refusal(kind_of_keys(self.metadata) or f"JSON without {EVENTS} (its keys: {shown})")
@@ -80,10 +91,9 @@ class Document:
         self._keep(key)
 
     def _match_key(self) -> re.Match[bytes] | None:
-        while True:
-            found = _KEY.match(self._window.data)
-            if (found and found.end() < len(self._window.data)) or not self._within_reach():
-                return found
+        while _UNFINISHED_KEY.match(self._window.data) and self._within_reach():
+            pass
+        return _KEY.match(self._window.data)
 
     def _keep(self, key: str) -> None:
         """Parse one value, mended if need be, and move behind it."""
@@ -93,7 +103,7 @@ class Document:
         if value is BROKEN:
             mended = mend(text)
             kinds = mended[1] if mended else ["unreadable metadata"]
-            value = mended[0] if mended else text.decode("utf-8", "replace")
+            value = mended[0] if mended else one_line(text)
             for kind in kinds:
                 self._repairs.add(kind, text[:200], offset)
         self.metadata[key] = value
@@ -101,12 +111,12 @@ class Document:
 
     def _value_end(self) -> int:
         while True:
-            end = _end_of_value(self._window.data)
+            end = end_of_value(self._window.data)
             if end is not None:
                 return end
             if not self._within_reach():
-                found = _NEXT_KEY.search(self._window.data)
-                return found.start() + 1 if found else len(self._window.data)
+                found = _next_key(self._window.data)
+                return found.start() if found else len(self._window.data)
 
     def _within_reach(self) -> bool:
         """Read on for the end of a key or value; False at the end of the text or past any sensible length."""
@@ -116,7 +126,7 @@ class Document:
         """Move to the next key of a line of its own, or to the end."""
         data = self._window.data
         self._repairs.add("unreadable metadata", data[:200], self._window.offset)
-        found = _NEXT_KEY.search(data)
+        found = _next_key(data)
         end = data.rfind(b"}")
         self._window.drop(found.end() if found else end if end > 0 else len(data))
 
@@ -149,14 +159,38 @@ class Document:
         )
 
 
-def _end_of_value(data: bytes) -> int | None:
+def _next_key(data: bytes) -> re.Match[bytes] | None:
+    """The first key on a line of its own behind what may be the end of a member, from its line end on."""
+    lines = _LINE_WITH_KEY.finditer(data)
+    return next((line for line in lines if _END_OF_MEMBER.search(data, *_just_before(line.start()))), None)
+
+
+def _just_before(position: int) -> tuple[int, int]:
+    return max(0, position - _LOOK_BACK), position
+
+
+def end_of_value(data: bytes) -> int | None:
     """Position behind the JSON value at the head of the text, None if it does not end in it."""
+    if data[:1] in (b"{", b"["):
+        return _end_of_nesting(data)
+    if data[:1] == b'"':
+        found = _VALUE_STRING.match(data)
+        return found.end() if found else None
+    end = _LITERAL.match(data).end()  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing as well
+    return end if end < len(data) else None
+
+
+def _end_of_nesting(data: bytes) -> int | None:
+    """The same of an object or array."""
     depth = 0
-    for piece in _PIECE.finditer(data):
-        char = data[piece.start() : piece.start() + 1]
-        if char in b"}]," and depth == 0:
-            return piece.start()
-        depth += (char in b"{[") - (char in b"}]")
-        if depth == 0 and char != b",":
-            return piece.end()
+    for piece in _NESTING.finditer(data, 1):
+        char, length = data[piece.start() : piece.start() + 1], piece.end() - piece.start()
+        if char == b'"' and length == 1:
+            return None
+        if char in b"}]":
+            if length > depth:
+                return piece.start() + depth + 1
+            depth -= length
+        elif char in b"{[" and data[piece.end() - 1 : piece.end()] in b"{[":
+            depth += length
     return None

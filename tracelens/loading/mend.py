@@ -13,9 +13,14 @@ from typing import Final
 
 from tracelens.loading.jsontext import BROKEN, parsed
 
-_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+LONGEST: Final = 1 << 20
+"""Bytes of text that are mended at most: each step passes over all of it."""
+LONGEST_QUOTED: Final = 1 << 17
+"""The same where quotes are told apart, which takes a hundred times the memory."""
+_STRING: Final = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
+"""One without an end reaches to the end of the text: the quotes in it are not tried again one by one."""
 _EVENT_KEYS: Final = "ph|cat|name|pid|tid|ts|dur|args|id|bp|s"
-_TOKENS: Final = re.compile(_STRING + r"|[^\"\s,:\[\]{}]+|,(?:\s*,)+|,\s*(?=[\]}])|(?<=[\[{])\s*,", re.DOTALL)
+_TOKENS: Final = re.compile(_STRING + r"|[^\"\s,:\[\]{}]+|,(?:\s*+,)++|,\s*+(?=[\]}])|(?<=[\[{])\s*+,", re.DOTALL)
 _LITERAL: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 _STRAY_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _LONE_BACKSLASH: Final = re.compile(r'\\(["\\])|\\')
@@ -23,14 +28,18 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _SURROGATE: Final = re.compile(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
-_NAME: Final = re.compile(rf'("(?:name|cat)"\s*:\s*")(.*?)(?="\s*(?:,\s*"(?:{_EVENT_KEYS})"\s*:|\}}\s*\Z))', re.DOTALL)
+_NAME: Final = re.compile(
+    rf'("(?:name|cat)"\s*:\s*")(.{{0,2048}}?)(?="\s*(?:,\s*"(?:{_EVENT_KEYS})"\s*:|\}}\s*\Z))', re.DOTALL
+)
 _CLOSING_QUOTE: Final = re.compile(r'\s*(?:[\]}:]|,\s*(?:["\[{}\]]|-?\d|true|false|null)|\Z)')
 
 
 def mend(text: bytes) -> tuple[object, list[str]] | None:
-    """The value of damaged JSON and the kinds of damage mended, or None when nothing helps."""
+    """The value of damaged JSON and the kinds of damage mended, or None when nothing helps or it is too long."""
+    if len(text) > LONGEST:
+        return None
     decoded, kinds = _decoded(text)
-    for quoted, escape in _QUOTES:
+    for quoted, escape in _QUOTES if len(text) <= LONGEST_QUOTED else _QUOTES[:1]:
         escaped = escape(decoded)
         if quoted and escaped == decoded:
             continue

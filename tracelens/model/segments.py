@@ -45,7 +45,8 @@ class Segments:
         offset = group.astype(np.int64) * self.stride
         low, high = offset + np.minimum(start, self.stride), offset + np.minimum(end, self.stride)
         first = np.searchsorted(self.end, low, side="right")
-        count = np.maximum(np.searchsorted(self.start, high, side="left") - first, 0)
+        count = np.searchsorted(self.start, high, side="left") - first
+        count[(count < 0) | (high <= low)] = 0
         interval = np.repeat(np.arange(len(count)), count)
         segment = np.arange(len(interval)) - np.repeat(np.cumsum(count) - count - first, count)
         held = np.minimum(self.end[segment], high[interval]) - np.maximum(self.start[segment], low[interval])

@@ -7,11 +7,11 @@ from typing import Final
 
 from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules import profiler_idle
+from tracelens.advice.rules import evidence, profiler_idle
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
 from tracelens.advice.verdict import choose
 from tracelens.analysis.results import Analysis
-from tracelens.model.intervals import length
+from tracelens.model.intervals import intersect, length
 from tracelens.model.units import share as percent
 
 IDLE: Final = 0.3
@@ -55,7 +55,8 @@ def _idle(analysis: Analysis) -> float:
     """Share of the window that launching less would shorten."""
     account = analysis.attribution
     whole = sum(account.share(name, part) for name, parts in PARTS.items() for part in parts)
-    return whole - length(stretches(analysis)) / max(account.window_ns, 1)
+    elsewhere = intersect(stretches(analysis), evidence.idle(analysis, "dispatch.python"))
+    return whole - length(elsewhere) / max(account.window_ns, 1)
 
 
 RULE: Final = Rule(

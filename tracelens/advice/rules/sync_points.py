@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.outside import stretches
 from tracelens.advice.repairs import repair
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
 from tracelens.analysis.results import Analysis
+from tracelens.model.intervals import length
 from tracelens.model.units import counted
 
 MEANINGFUL: Final = 0.005
@@ -20,7 +22,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     syncs, window = analysis.tables["syncs"], analysis.attribution.window_ns
     if not len(syncs) or not window:
         return None
-    low, high = float(syncs["saving_low_ns"].sum()), float(syncs["saving_high_ns"].sum())
+    elsewhere = length(stretches(analysis))
+    low, high = (max(int(syncs[f"saving_{end}_ns"].sum()) - elsewhere, 0) for end in ("low", "high"))
     if high < MEANINGFUL * window:
         return None
     costly = syncs.largest("saving_high_ns", EVIDENCE)
@@ -40,7 +43,8 @@ RULE: Final = Rule(
     "sync_points",
     "Sync points",
     "A wait empties the queue; the device idles until the host has launched again. The saving is the middle of what is "
-    "surely lost and of all idle time that a host without waits would hide. Waits also prevent graph capture.",
+    "surely lost and of all idle time that a host without waits would hide, without the host's work outside PyTorch. "
+    "Waits also prevent graph capture.",
     "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization",
     check,
 )
