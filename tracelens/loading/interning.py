@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,20 +18,20 @@ _ROOM: Final = 4
 
 
 class HashTable:
-    """Numbers of 64-bit hashes; a new hash gets its number from a function that is asked once for it."""
+    """Numbers of 64-bit hashes; new hashes get their numbers from a function that is asked once for each."""
 
     def __init__(self) -> None:
         self._count = 0
         self._clear(_SMALLEST)
 
-    def ids(self, hashes: Hashes, number: Callable[[int], int]) -> Int32s:
-        """Number of each hash; `number(i)` gives that of hashes[i] when it is new, in order of appearance."""
+    def ids(self, hashes: Hashes, numbers: Callable[[Int64s], Sequence[int]]) -> Int32s:
+        """Number of each hash; `numbers(new)` gives those of hashes[new], all new, in order of appearance."""
         ids = self._ids.take(self._slots(hashes))
         new = np.flatnonzero(ids == _FREE)
         if len(new):
             _, first = np.unique(hashes[new], return_index=True)
             new = new[np.sort(first)]
-            self._insert(hashes[new], np.array([number(index) for index in new.tolist()], dtype=np.int32))
+            self._insert(hashes[new], np.array(numbers(new), dtype=np.int32))
             ids = self._ids.take(self._slots(hashes))
         return ids
 

@@ -94,11 +94,12 @@ class Scanner:
         rows = np.flatnonzero(~slab.odd)
         pid, tid = (_member_of_each(slab, key)[rows] for key in (Key.PID, Key.TID))
 
-        def number(index: int) -> int:
-            return self._tables.lanes.id(slab.scalar(pid[index]), slab.scalar(tid[index]))
+        def numbers(new: Int64s) -> list[int]:
+            pairs = zip(pid[new].tolist(), tid[new].tolist(), strict=True)
+            return [self._tables.lanes.id(slab.scalar(one), slab.scalar(other)) for one, other in pairs]
 
         lanes = mixed(_lane_hashes(slab, pid, values) ^ mixed(_lane_hashes(slab, tid, values) + _SECOND_PART))
-        batch.lane[rows] = self._lanes.ids(lanes, number)
+        batch.lane[rows] = self._lanes.ids(lanes, numbers)
 
     def _decode_odd(self, slab: Slab, batch: Batch, offset: int) -> tuple[Batch, int]:
         """Decode the odd events one by one; the batch ends before the first that cannot be read."""

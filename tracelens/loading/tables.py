@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,11 +23,18 @@ class Texts:
 
     def id(self, text: str) -> int:
         """Number of a text, a new one if it is new."""
-        known = self._ids.get(text)
-        if known is None:
-            known = self._ids[text] = len(self.all)
-            self.all.append(text)
-        return known
+        return self.ids((text,))[0]
+
+    def ids(self, texts: Iterable[str]) -> list[int]:
+        """Number of each of these texts."""
+        every, ids = self.all, self._ids
+        numbers: list[int] = []
+        for text in texts:
+            number = ids.setdefault(text, len(every))
+            if number == len(every):
+                every.append(text)
+            numbers.append(number)
+        return numbers
 
     def known(self, text: str) -> int:
         """Number of a text, ABSENT if it has none."""

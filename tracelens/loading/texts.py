@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, cast
 
 import numpy as np
-import orjson
 
 from tracelens.loading.fields import Kind
 from tracelens.loading.framing import QUOTE
 from tracelens.loading.interning import HashTable
-from tracelens.loading.jsontext import json_text
+from tracelens.loading.jsontext import BROKEN, json_text, parsed
 from tracelens.loading.keys import Key
 from tracelens.loading.slab import Slab
 from tracelens.loading.tables import Tables
 from tracelens.loading.words import span_hash
-from tracelens.model.events import ABSENT, Int32s
+from tracelens.model.events import ABSENT, Bools, Int32s, Int64s
 
 UNDECODABLE: Final = -2
 """Number of a text that is no JSON."""
@@ -48,18 +47,39 @@ class TextReader:
         hashes[is_category] ^= _CATEGORY_MARK
         hashes += quoted * _STRING_MARK
 
-        def number(index: int) -> int:
-            intern = self._tables.category if is_category.start <= index < is_category.stop else self._tables.names.id
-            begin = int(start[index])
-            text = slab.data[begin : begin + int(length[index])]
-            return _number(b'"' + text + b'"' if quoted[index] else text.rstrip(_BEHIND), intern)
+        def numbers(new: Int64s) -> list[int]:
+            values = _decoded(slab.data, start[new], length[new], quoted[new])
+            first, stop = np.searchsorted(new, (is_category.start, is_category.stop)).tolist()
+            names = self._tables.names.ids
+            return [
+                *_numbers(values[:first], names),
+                *_numbers(values[first:stop], lambda texts: map(self._tables.category, texts)),
+                *_numbers(values[stop:], names),
+            ]
 
-        return self._known.ids(hashes, number)
+        return self._known.ids(hashes, numbers)
 
 
-def _number(text: bytes, intern: Callable[[str], int]) -> int:
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return UNDECODABLE
-    return ABSENT if value is None else intern(json_text(value))
+def _numbers(values: list[object], intern: Callable[[list[str]], Iterable[int]]) -> Iterable[int]:
+    """Number of each value's text, ABSENT of null, UNDECODABLE of what is no JSON."""
+    texts = [value if isinstance(value, str) else json_text(value) for value in values if not _textless(value)]
+    found = intern(texts)
+    if len(texts) == len(values):
+        return found
+    given = iter(found)
+    return [(ABSENT if value is None else UNDECODABLE) if _textless(value) else next(given) for value in values]
+
+
+def _textless(value: object) -> bool:
+    return value is None or value is BROKEN
+
+
+def _decoded(data: bytes, start: Int64s, length: Int64s, quoted: Bools) -> list[object]:
+    """JSON values of spans of text: of strings what is between the quotes, of others with what follows them."""
+    bounds = zip((start - quoted).tolist(), (start + length + quoted).tolist(), strict=True)
+    pieces = [data[begin:end] for begin, end in bounds]
+    if quoted.all():
+        together = parsed(b"[" + b",".join(pieces) + b"]")
+        if together is not BROKEN:
+            return cast("list[object]", together)
+    return [parsed(piece.rstrip(_BEHIND)) for piece in pieces]
