@@ -29,9 +29,8 @@ def main() -> None:
             cost = {name: _cost(name, path, events) for name in ("load", "report")}
             size = path.stat().st_size / 1e6
         seconds, memory = zip(*cost.values(), strict=True)
-        print(
-            f"{frames:8} {events:8} {size:5.0f}  {seconds[0]:13.2f}  {seconds[1]:15.2f}  {memory[0]:12.0f}  {memory[1]:14.0f}"
-        )
+        times, sizes = f"{seconds[0]:13.2f}  {seconds[1]:15.2f}", f"{memory[0]:12.0f}  {memory[1]:14.0f}"
+        print(f"{frames:8} {events:8} {size:5.0f}  {times}  {sizes}", flush=True)
 
 
 def _cost(name: str, path: Path, events: int) -> tuple[float, float]:
