@@ -1,7 +1,8 @@
 """Time and memory of a whole report, imports included: python -m tests.bench.bench_report [TRACE] [--mb 20 250].
 
 Repeats a real trace until it has each wanted size, runs `tracelens report` and, beside it, a bare load in a process of
-its own, and prints medians: seconds, how many times the load that is, and peak resident memory over the file's size.
+its own, and prints medians: seconds, seconds of processor time (all that is comparable where other work shares the
+machine), how many times the load both are, and peak resident memory over the file's size.
 """
 
 from __future__ import annotations
@@ -33,22 +34,31 @@ NEEDS_TRACE: Final = ("load", "report", "report --json")
 
 @dataclass(frozen=True)
 class Run:
-    """Wall seconds and peak resident bytes of one process."""
+    """Wall seconds, peak resident bytes and processor seconds of one process."""
 
     seconds: float
     peak_bytes: int
+    cpu_seconds: float
+
+
+def environment() -> dict[str, str]:
+    """As an installed package starts: with compiled modules, whatever this shell says."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir(), "tracelens-bench-modules"))}
 
 
 def run(arguments: list[str]) -> Run:
     """Run Python with these arguments and wait for it."""
     begin = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
+    command = [sys.executable, *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment())
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(arguments)}: exit {process.returncode}")
-    return Run(seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return Run(seconds, peak, usage.ru_utime + usage.ru_stime)
 
 
 def print_table(path: Path, rounds: int) -> None:
@@ -58,13 +68,19 @@ def print_table(path: Path, rounds: int) -> None:
     for _ in range(rounds):
         for name, command in COMMANDS.items():
             runs[name].append(run([*command, str(path)] if name in NEEDS_TRACE else [*command]))
-    seconds = {name: statistics.median(run.seconds for run in taken) for name, taken in runs.items()}
+    load = _median(runs["load"])
     print(f"{size / 1e6:.0f} MB, medians of {rounds}")
-    print(f"{'command':22} {'s':>7} {'x load':>7} {'peak MB':>8} {'peak/file':>9}")
-    for name, taken in runs.items():
-        peak = statistics.median(run.peak_bytes for run in taken)
-        print(f"{name:22} {seconds[name]:7.2f} {seconds[name] / seconds['load']:7.2f}", end=" ")
-        print(f"{peak / 1e6:8.0f} {peak / size:9.2f}")
+    print(f"{'command':22} {'s':>7} {'x load':>7} {'cpu s':>7} {'x load':>7} {'peak MB':>8} {'peak/file':>9}")
+    for name, one in {name: _median(taken) for name, taken in runs.items()}.items():
+        print(f"{name:22} {one.seconds:7.2f} {one.seconds / load.seconds:7.2f}", end=" ")
+        print(f"{one.cpu_seconds:7.2f} {one.cpu_seconds / load.cpu_seconds:7.2f}", end=" ")
+        print(f"{one.peak_bytes / 1e6:8.0f} {one.peak_bytes / size:9.2f}")
+
+
+def _median(runs: list[Run]) -> Run:
+    """Of each figure by itself."""
+    figures = ([one.seconds for one in runs], [one.peak_bytes for one in runs], [one.cpu_seconds for one in runs])
+    return Run(*map(statistics.median, figures))
 
 
 def main() -> None:
@@ -77,6 +93,7 @@ def main() -> None:
         for megabytes in options.mb:
             path = Path(folder, f"trace{megabytes:g}.json")
             repeat_trace(options.trace, path, int(megabytes * 1e6))
+            run([*COMMANDS["report"], str(path)])  # compiles the modules
             print_table(path, ROUNDS.get(int(megabytes), 3))
 
 
