@@ -1,74 +1,176 @@
-"""Rules have metadata, fire on what they are for, and stay silent elsewhere."""
+"""Every rule fires on what it is for, is silent on what only looks like it, and survives what a trace lacks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 import pytest
 
-from tests.advice.story import Beat, Clock, analysis, call, gemm, item, pointwise, upload
+from tests.advice.cases.beats import (
+    collective,
+    graph,
+    inside,
+    loader,
+    pause,
+    read_back,
+    slow_launch,
+    wait_in,
+)
+from tests.advice.cases.compiled import PRODUCT, TRITON, compiling, copies, hip_eager, recording, region
+from tests.advice.cases.ranks import BROADCAST, BUFFERS
+from tests.advice.cases.recordings import lost_graphs, model_in_the_making, no_device, no_kernels, queued
+from tests.advice.story import Beat, analysis, at_step, call, fork, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice import advise
-from tracelens.advice.rules import RULES, check_all
+from tracelens.advice.forms import cannot
+from tracelens.advice.results import FORMS
+from tracelens.advice.rules import RULES, Rule
 from tracelens.analysis import analyze
 
+Story: TypeAlias = Sequence[Beat] | Callable[[], TraceBuilder]
 BIG = 1 << 25
+LIBRARY = [gemm(900)] * 6
+HOST_BOUND = [pointwise(1, host=30)] * 40
+STEPS = 7
+CAST = op("aten::copy_", 90, kernel="void at::native::direct_copy_kernel")
+FORWARD = "DistributedDataParallel.forward"
+ADAM = "Optimizer.step#Adam.step"
 
 
-def loader(trace: TraceBuilder, clock: Clock, step: int) -> None:
-    """The device waits for a batch."""
-    del step
-    trace.annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", clock.host, 4000)
-    clock.host += 4001
+def marked(name: str, *beats: Beat) -> Beat:
+    return inside(name, *beats, kind="annotation")
 
 
-def fired(*beats: Beat) -> set[str]:
-    found = analysis(*beats)
-    return {finding.rule for finding in check_all(found, advise(found).forms)}
+def foreach() -> Beat:
+    return op("aten::_foreach_add_", 5, kernel="multi_tensor_apply_kernel", host=30)
 
 
-STORIES: dict[str, list[Beat]] = {
-    "host_bound_dispatch": [pointwise(1, host=30)] * 40,
-    "sync_points": [*[pointwise(20)] * 5, item()] * 8,
-    "pageable_copies": [upload(), gemm(100)],
-    "allocator_churn": [gemm(100), call("cudaMalloc", 500), gemm(100)],
-    "data_loading": [loader, gemm(500)],
-    "fusable_chains": [pointwise(100, BIG)] * 10,
-    "device_limit": [gemm(900)] * 6,
+FIRES_AND_NOT: dict[str, tuple[Story, Story]] = {
+    "host_bound_dispatch": (HOST_BOUND, LIBRARY),
+    "optimizer_loop": ([marked(ADAM, *HOST_BOUND, *HOST_BOUND)], [marked(ADAM, *[foreach()] * 80)]),
+    "doubled_operators": ([inside("aten::add", pointwise())] * 9, [inside("aten::sum", pointwise())] * 9),
+    "debugger": (
+        [inside("debugpy/_vendored/pydevd/pydevd.py(9): trace", gemm(50), kind="python")],
+        [inside("model.py(9): forward", gemm(50), kind="python")],
+    ),
+    "host_work": ([gemm(50), read_back(), pause(2000)], [gemm(50), read_back(), pause(300)]),
+    "host_pause": ([gemm(50), read_back(), at_step(3, pause(30_000))], [gemm(50), read_back(), pause(30_000)]),
+    "data_loading": ([loader(4000), gemm(500)], [gemm(4000), gemm(4000), loader(500)]),
+    "allocator_churn": ([gemm(100), call("cudaMalloc", 500)], [gemm(4000), gemm(4000), call("cudaMalloc", 500)]),
+    "sync_points": ([*[pointwise(20)] * 5, item()] * 8, [*[gemm(20_000)] * 5, item()]),
+    "overlapped_waits": ([*LIBRARY, wait_in("aten::item")], [*[pointwise(1)] * 5, item()] * 8),
+    "queue_full": (
+        [*[op("aten::mm", 60, host=6)] * 1100, *[slow_launch(60, 60)] * 60],
+        [gemm(9), slow_launch(900)] * 9,
+    ),
+    "pageable_copies": ([upload(), gemm(100)], [upload("HtoD (Pinned -> Device)"), gemm(100)]),
+    "fusable_chains": ([pointwise(100, BIG)] * 10, [gemm(900), pointwise(100, BIG)]),
+    "cast_kernels": ([gemm(200), inside("aten::to", inside("aten::_to_copy", CAST))], [gemm(200), CAST]),
+    "device_limit": (LIBRARY, [pointwise(100, BIG)] * 10),
+    "queued_idle": (queued, LIBRARY),
+    "exposed_communication": ([gemm(100), collective(100)], [gemm(900), *fork(), collective(2), gemm(900)]),
+    "late_rank": ([gemm(900), collective(4000, 57)], [gemm(900), collective(4000, 1 << 26)]),
+    "buffer_broadcast": ([marked(FORWARD, *BUFFERS, BROADCAST)], [marked(FORWARD, gemm(50)), *BUFFERS, BROADCAST]),
+    "few_kernels": ([op("aten::take", 60, kernel="take_put_kernel", host=10)], HOST_BOUND),
+    "compiler_overhead": ([region(TRITON)], [region(*[op("extern_kernels::mm", 2000, kernel="nvjet")] * 4)]),
+    "compiled_pieces": ([region(PRODUCT, name=f"{at}/0") for at in range(4)], [region(PRODUCT), region(PRODUCT)]),
+    "recompilation": ([compiling(20, TRITON)], [region(TRITON)]),
+    "graph_recording": ([recording(graph())], [graph()]),
+    "graph_launches": ([graph(call=900), read_back()], [graph(each=100, call=9)]),
+    "graph_pieces": ([graph(5), read_back()] * 8, [graph(60), read_back()]),
+    "graph_inputs": ([*copies(20), graph()], [*copies(2), graph()]),
+    "hip_graphs": (hip_eager, HOST_BOUND),
+    "profiler_idle": ([gemm(30, 256, host=50)] * 60, HOST_BOUND),
+    "cold_start": ([*LIBRARY, at_step(2, slow_launch(50_000, kernel="first_use"))], [*LIBRARY, slow_launch(2)]),
+    "model_setup": (model_in_the_making, LIBRARY),
+    "lost_graph_kernels": (lambda: lost_graphs(4), lambda: lost_graphs(20)),
 }
+BY_ID = {rule.id: rule for rule in RULES}
 
 
-@pytest.mark.parametrize("rule", STORIES)
-def test_a_rule_fires_on_its_story(rule: str) -> None:
-    assert rule in fired(*STORIES[rule])
+def findings(story: Story) -> dict[str, str]:
+    """What is advised, by rule."""
+    trace = story() if callable(story) else told(*story, steps=STEPS)
+    return {finding.rule: finding.advice for finding in advise(analyze(trace.trace())).findings}
 
 
-@pytest.mark.parametrize("rule", sorted(set(STORIES) - {"device_limit"}))
-def test_a_rule_is_silent_on_a_device_busy_with_library_kernels(rule: str) -> None:
-    assert rule not in fired(*STORIES["device_limit"])
+def poor_traces() -> dict[str, TraceBuilder]:
+    """Traces that lack something."""
+    unlinked, bare = TraceBuilder(), TraceBuilder()
+    for at in range(30):
+        unlinked.kernel("ncclDevKernel_AllReduce", 10 + 20 * at, 10)
+        bare.launch("ncclDevKernel_AllReduce", 40 * at, runs=10)
+    return {
+        "nothing at all": TraceBuilder(),
+        "operators only": no_device(),
+        "no kernels": no_kernels(),
+        "kernels only": unlinked,
+        "no operators": bare,
+        "one kernel": TraceBuilder().launch("gemm", 0),
+        "no shapes": told(*[op("c10d::allreduce_", 5, kernel="ncclDevKernel_AllReduce")] * 3, steps=2),
+    }
 
 
-def test_a_wait_that_overlaps_a_busy_device_stays_silent() -> None:
-    assert "sync_points" not in fired(*[gemm(20_000)] * 5, item())
+def test_every_rule_has_its_stories() -> None:
+    assert FIRES_AND_NOT.keys() == BY_ID.keys()
 
 
-def test_metadata_is_complete_and_ids_are_unique() -> None:
-    assert len({rule.id for rule in RULES}) == len(RULES)
-    for rule in RULES:
-        assert rule.title
-        assert rule.why.endswith(".")
-        assert rule.learn_more.startswith("https://")
+@pytest.mark.parametrize("rule", FIRES_AND_NOT)
+def test_a_rule_fires_on_what_it_is_for(rule: str) -> None:
+    assert rule in findings(FIRES_AND_NOT[rule][0])
+
+
+@pytest.mark.parametrize("rule", FIRES_AND_NOT)
+def test_a_rule_is_silent_on_what_only_looks_like_it(rule: str) -> None:
+    assert rule not in findings(FIRES_AND_NOT[rule][1])
+
+
+@pytest.mark.parametrize("lacking", poor_traces())
+def test_rules_survive_what_a_trace_lacks(lacking: str) -> None:
+    found = analyze(poor_traces()[lacking].trace())
+    unknown = {name: cannot((), "not known") for name in FORMS}
+    told = {rule.id for rule in RULES if rule.check(found, unknown) is not None}
+    explained = {"host_bound_dispatch", "overlapped_waits", "exposed_communication", "device_limit", "queued_idle"}
+    assert told <= explained
+    assert lacking in ("kernels only", "no operators", "one kernel", "no shapes") or not told
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_metadata_is_complete(rule: Rule) -> None:
+    assert rule.title
+    assert rule.title[0].isupper()
+    assert rule.why.endswith(".")
+    assert rule.learn_more.startswith("https://")
 
 
 def test_a_replayed_step_is_not_told_to_replay() -> None:
-    trace = TraceBuilder()
-    for step in range(4):
-        trace.step(step, 400 * step, 399).launch_graph(400 * step + 5, 10, [("nvjet_gemm", 400 * step + 20, 50)])
-    found = advise(analyze(trace.trace())).findings
-    assert [finding.rule for finding in found] == ["host_bound_dispatch"]
-    assert "CUDA Graph" not in found[0].advice
+    told = findings([graph(5, call=40), read_back(), *[pause(20)] * 8])
+    assert "CUDA Graph" not in told["host_bound_dispatch"]
+
+
+def test_a_blocked_step_is_told_to_repair_before_it_replays() -> None:
+    told = findings([*[pointwise(1, host=30)] * 8, item()] * 6)
+    assert "once nothing prevents it" in told["host_bound_dispatch"]
 
 
 def test_findings_name_evidence_and_the_largest_saving_comes_first() -> None:
-    found = advise(analysis(*STORIES["sync_points"])).findings
+    found = advise(analysis(*[*[pointwise(20)] * 5, item()] * 8)).findings
     assert all(finding.evidence for finding in found)
     savings = [finding.saving_ms or 0 for finding in found]
     assert savings == sorted(savings, reverse=True)
+
+
+def test_a_saving_of_the_host_is_of_the_step_without_the_profiler() -> None:
+    found = analysis(loader(4000), gemm(500))
+    advice = advise(found)
+    saving = next(finding.saving_ms for finding in advice.findings if finding.rule == "data_loading")
+    eager, part = advice.forms["eager"].step_ms, found.attribution.share("dispatch", "input")
+    assert eager is not None
+    assert saving == pytest.approx(part * eager)
+
+
+def test_a_trace_that_cannot_be_judged_still_says_what_spoilt_it() -> None:
+    advice = advise(analyze(lost_graphs(1).trace()))
+    assert advice.recommendation.verdict == "abstain"
+    assert [finding.rule for finding in advice.findings] == ["lost_graph_kernels"]

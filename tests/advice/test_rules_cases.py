@@ -7,6 +7,7 @@ import pytest
 from tests.advice.cases import compiled, host, kernels, ranks, recordings, waits
 from tests.advice.cases.case import Case
 from tests.advice.cases.inexpressible import INEXPRESSIBLE
+from tests.advice.sane import expect_sane_findings
 from tracelens.advice import advise
 from tracelens.analysis import analyze
 
@@ -26,6 +27,7 @@ def test_a_report_gets_its_right_answer(case: Case) -> None:
     assert set(case.fails.split()) <= failed
     assert set(case.first.split()) <= {fix.id for fix in advice.recommendation.fix_first}
     assert case.also(analysis, advice)
+    expect_sane_findings(analysis, advice)
 
 
 def test_every_report_is_rebuilt_or_says_why_it_cannot_be() -> None:

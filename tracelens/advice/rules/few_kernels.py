@@ -20,7 +20,7 @@ FEW: Final = 2.0
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on an eager step of one or two kernels that no form makes faster; a unit found by its repetition may be a
     part of one."""
-    if analysis.window.kind == "period":
+    if analysis.window.kind == "period" or forms["eager"].step_ms is None:
         return None
     rows = evidence.work(analysis, *DEVICE_WORK)
     kernels = len(rows) / max(len(analysis.window.tiles), 1)

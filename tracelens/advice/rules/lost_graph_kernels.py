@@ -11,7 +11,7 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import Role
+from tracelens.model.events import Category, Role
 from tracelens.model.units import counted
 
 LOST: Final = 0.02
@@ -19,9 +19,12 @@ LOST: Final = 0.02
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
-    """Fires where graph launches have no device work: it ran, but the trace does not have it."""
+    """Fires where graph launches have no device work: it ran, but the trace does not have it. Steps that lost all of
+    theirs are not counted, so all launches of the trace are looked at."""
     del forms
-    rows = evidence.calls(analysis, Role.GRAPH_LAUNCH)
+    events = analysis.trace.events
+    launches = (events.category == Category.RUNTIME) & (events.role == Role.GRAPH_LAUNCH) & (events.phase == ord("X"))
+    rows = np.flatnonzero(launches)
     lost = rows[~np.isin(rows, analysis.trace.links.launch)]
     if len(lost) <= LOST * len(rows):
         return None
