@@ -192,7 +192,6 @@ def test_real_damage_is_named(path: Path) -> None:
     assert len(trace.events) == {"truncated.json": 961, "truncated.json.gz": 978}.get(path.name, 1520)
 
 
-@pytest.mark.xfail(strict=True, reason="the text of a lane's id is decoded unchecked")
 @pytest.mark.parametrize("lane", ['"pid": 007, "tid": 8', '"pid": 7, "tid": "a\x01"', r'"pid": "\x", "tid": 8'])
 def test_a_damaged_lane_is_mended(lane: str, tmp_path: Path) -> None:
     text = f'{{"ph": "X", "cat": "cpu_op", "name": "x", "ts": 200, "dur": 5, {lane}}}'
@@ -220,7 +219,6 @@ def test_damage_where_no_column_reads_is_counted(damage: str, tmp_path: Path) ->
     assert sum(kinds(trace).values())
 
 
-@pytest.mark.xfail(strict=True, reason="what follows a bare word is read as part of it")
 @pytest.mark.parametrize("word", ["NaN", "-Infinity", "undefined"])
 def test_bare_words_among_events_cost_no_event(word: str, tmp_path: Path) -> None:
     trace = load_events([word, BEFORE, word, AFTER, word], tmp_path)

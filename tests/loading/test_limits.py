@@ -50,8 +50,6 @@ ENDLESS: Final = {
     "closing braces among events": HEAD + endless(b"}"),
     "arguments": ARGS + endless(b'"ab": 1,') + b'"a": 1}}]}',
     "unescaped quotes": ARGS + endless(b'"k": "a"b",'),
-}
-UNBOUNDED: Final = {
     "braces among events": HEAD + endless(b"{"),
     "backslashes": ARGS + b'"k": "' + endless(b"\\"),
 }
@@ -61,12 +59,4 @@ UNBOUNDED: Final = {
 def test_what_goes_on_and_on_is_bounded(kind: str, tmp_path: Path) -> None:
     watch = Watch()
     watch.run(ENDLESS[kind], lambda: load_bytes(ENDLESS[kind], tmp_path))
-    assert not watch.faults, watch.summary()
-
-
-@pytest.mark.xfail(strict=True, reason="each brace and backslash of a slab takes some 50 bytes")
-@pytest.mark.parametrize("kind", UNBOUNDED)
-def test_what_is_not_bounded_yet(kind: str, tmp_path: Path) -> None:
-    watch = Watch()
-    watch.run(UNBOUNDED[kind], lambda: load_bytes(UNBOUNDED[kind], tmp_path))
     assert not watch.faults, watch.summary()

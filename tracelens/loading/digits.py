@@ -28,6 +28,7 @@ _PER_THOUSANDTH: Final = 100_000
 _MOST_DIGITS: Final = 18
 _MOST_WHOLE: Final = LONGEST // 1000 - 1
 _MINUS: Final = ord("-")
+_ZERO: Final = ord("0")
 _POINT: Final = ord(".")
 _ENDS = np.zeros(256, dtype=np.bool_)
 _ENDS[list(b",}] \t\r\n")] = True
@@ -47,7 +48,7 @@ def read_integers(text: Text, at: Int64s, first: Bytes) -> Numbers:
     negative = first == _MINUS
     begin = at + negative
     values, count = _unsigned(text, begin)
-    sound = _ENDS.take(text.at(begin + count)) & (count > 0) & (count <= _MOST_DIGITS)
+    sound = _ENDS.take(text.at(begin + count)) & _plain(text, begin, count)
     np.negative(values, out=values, where=negative)
     return Numbers(values, sound)
 
@@ -61,7 +62,7 @@ def read_thousandths(text: Text, at: Int64s, first: Bytes) -> Numbers:
     begin = at + negative
     values, count = _unsigned(text, begin)
     end = begin + count
-    sound = (count > 0) & (count <= _MOST_DIGITS) & (values <= _MOST_WHOLE)
+    sound = _plain(text, begin, count) & (values <= _MOST_WHOLE)
     values *= 1000
     pointed = np.flatnonzero(text.at(end) == _POINT)
     if len(pointed):
@@ -72,6 +73,11 @@ def read_thousandths(text: Text, at: Int64s, first: Bytes) -> Numbers:
         end[pointed] += decimals + 1
     np.negative(values, out=values, where=negative)
     return Numbers(values, sound & _ENDS.take(text.at(end)))
+
+
+def _plain(text: Text, begin: Int64s, count: Int64s) -> Bools:
+    """Whether so many digits are a number of JSON that fits: it has no zero before other digits."""
+    return (count > 0) & (count <= _MOST_DIGITS) & ((text.at(begin) != _ZERO) | (count == 1))
 
 
 def _unsigned(text: Text, at: Int64s) -> tuple[Int64s, Int64s]:

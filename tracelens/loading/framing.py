@@ -24,6 +24,10 @@ _COMMA: Final = ord(",")
 _FIRST_GAP: Final = re.compile(rb"\s*,?\s*")
 _GAP: Final = re.compile(rb"\s*,\s*")
 _LONGEST_GAP: Final = 64
+_USUAL_RUN: Final = 16
+"""Backslashes in a row that are counted for all quotes at once."""
+_DEEPEST: Final = 1024
+"""Nesting that no JSON decoder follows: such text does not end as an event."""
 
 
 def chars_in(chars: bytes) -> Bools:
@@ -78,7 +82,7 @@ def frame_events(data: bytes) -> Frame:
     is_open = text.take(braces) == OPEN
     depth = np.cumsum(is_open.astype(np.int32) * 2 - 1, dtype=np.int32)
     after, trusted = _trusted(text, opens, closes)
-    below = np.flatnonzero(depth < 0)
+    below = np.flatnonzero((depth < 0) | (depth > _DEEPEST))
     limit = min(int(np.searchsorted(braces, trusted)), int(below[0]) if len(below) else len(braces))
     begin = np.flatnonzero(is_open[:limit] & (depth[:limit] == EVENT_DEPTH))
     end = np.flatnonzero(~is_open[:limit] & (depth[:limit] == 0))
@@ -105,7 +109,7 @@ def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     mask = text == QUOTE
     quotes = np.flatnonzero(mask)
     if b"\\" in data:
-        quotes = np.delete(quotes, _escaped(text, quotes))
+        quotes = np.delete(quotes, _escaped(text, data, quotes))
     np.equal(text, OPEN, out=mask)
     mask |= text == CLOSE
     braces = np.flatnonzero(mask)
@@ -116,15 +120,29 @@ def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     return opens[:whole].copy(), closes.copy(), braces.take(outside), quotes_before.take(outside) >> 1
 
 
-def _escaped(text: Bytes, quotes: Int64s) -> Int64s:
+def _escaped(text: Bytes, data: bytes, quotes: Int64s) -> Int64s:
     """Which of the quotes have an odd number of backslashes before them."""
-    slashes = np.flatnonzero(text == _BACKSLASH)
-    first = np.flatnonzero(np.diff(slashes, prepend=-2) > 1)
-    last = np.append(first[1:], len(slashes)) - 1
-    behind = slashes[last[(last - first) & 1 == 0]] + 1
-    found = np.searchsorted(quotes, behind)
-    found, behind = found[found < len(quotes)], behind[found < len(quotes)]
-    return found[quotes[found] == behind]
+    found = np.flatnonzero((text.take(quotes - 1, mode="clip") == _BACKSLASH) & (quotes > 0))
+    place = quotes.take(found)
+    count = np.ones(len(found), dtype=np.int64)
+    rest = np.arange(len(found))
+    for _ in range(_USUAL_RUN):
+        rest = rest[text.take(place[rest] - count[rest] - 1, mode="clip") == _BACKSLASH]
+        count[rest] += 1
+    for one in rest.tolist():
+        count[one] = _backslashes_before(data, int(place[one]))
+    return found[count & 1 == 1]
+
+
+def _backslashes_before(data: bytes, at: int) -> int:
+    """How many backslashes end at a place, looked for in pieces that grow with them."""
+    size = _USUAL_RUN
+    while True:
+        piece = data[max(at - size, 0) : at]
+        count = len(piece) - len(piece.rstrip(b"\\"))
+        if count < size:
+            return count
+        size *= 4
 
 
 def _trusted(text: Bytes, opens: Int64s, closes: Int64s) -> tuple[Bytes, int]:

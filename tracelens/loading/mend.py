@@ -22,6 +22,7 @@ _STRING: Final = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
 _EVENT_KEYS: Final = "ph|cat|name|pid|tid|ts|dur|args|id|bp|s"
 _TOKENS: Final = re.compile(_STRING + r"|[^\"\s,:\[\]{}]+|,(?:\s*+,)++|,\s*+(?=[\]}])|(?<=[\[{])\s*+,", re.DOTALL)
 _LITERAL: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
+_LEADING_ZEROS: Final = re.compile(r"\A(-?)0+(?=\d)")
 _STRAY_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _LONE_BACKSLASH: Final = re.compile(r'\\(["\\])|\\')
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
@@ -115,7 +116,7 @@ def _null_bare_words(text: str) -> str:
 
 
 def _null_if_bare(found: re.Match[str]) -> str:
-    token = found[0]
+    token = _LEADING_ZEROS.sub(r"\1", found[0])
     sound = token[0] in '",' or token.isspace() or _LITERAL.fullmatch(token)
     return token if sound else "null"
 

@@ -41,7 +41,7 @@ _ARRAY_END: Final = re.compile(rb'\}\s*+,?\s*+(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))
 _CLOSING: Final = re.compile(rb"(\s*+,?\s*+)\]")
 _NO_COMMA: Final = re.compile(rb"\s*\{")
 _STRAY: Final = re.compile(
-    rb'[\s,]*+(null|true|false|-?\d[\d.eE+-]*+|"(?:[^"\\]|\\.)*+"|\[(?:[^\[\]{}"]|\[[^\[\]{}"]*+\])*+\])(?=\s*[,\]])',
+    rb'[\s,]*+([^\s,:"\[\]{}]++|"(?:[^"\\]|\\.)*+"|\[(?:[^\[\]{}"]|\[[^\[\]{}"]*+\])*+\])(?=\s*[,\]])',
     re.DOTALL,
 )
 """An element of the array that is no object."""

@@ -95,11 +95,17 @@ class Scanner:
         pid, tid = (_member_of_each(slab, key)[rows] for key in (Key.PID, Key.TID))
 
         def numbers(new: Int64s) -> list[int]:
-            pairs = zip(pid[new].tolist(), tid[new].tolist(), strict=True)
-            return [self._tables.lanes.id(slab.scalar(one), slab.scalar(other)) for one, other in pairs]
+            return [
+                self._lane(slab.scalar(one), slab.scalar(other))
+                for one, other in zip(pid[new].tolist(), tid[new].tolist(), strict=True)
+            ]
 
         lanes = mixed(_lane_hashes(slab, pid, values) ^ mixed(_lane_hashes(slab, tid, values) + _SECOND_PART))
         batch.lane[rows] = self._lanes.ids(lanes, numbers)
+        slab.odd[batch.lane == UNDECODABLE] = True
+
+    def _lane(self, pid: str | None, tid: str | None) -> int:
+        return UNDECODABLE if pid is None or tid is None else self._tables.lanes.id(pid, tid)
 
     def _decode_odd(self, slab: Slab, batch: Batch, offset: int) -> tuple[Batch, int]:
         """Decode the odd events one by one; the batch ends before the first that cannot be read."""

@@ -8,10 +8,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from tracelens.loading.framing import Frame
-from tracelens.loading.jsontext import json_text
+from tracelens.loading.jsontext import BROKEN, json_text, parsed
 from tracelens.loading.members import Members, members_of
 from tracelens.loading.words import Text
 from tracelens.model.events import Bools, Int64s
@@ -40,10 +39,11 @@ class Slab:
         odd[_not_utf8(data, frame)] = True
         return cls(data, frame, text, members, odd)
 
-    def scalar(self, member: int) -> str:
-        """Text of a member's value that is a string or a whole number: a string as it is, a number as JSON."""
+    def scalar(self, member: int) -> str | None:
+        """Text of a member's value that is a string or a whole number; None if it is no JSON."""
         found = _SCALAR.match(self.data, int(self.members.value[member]))
-        return json_text(orjson.loads(found[0] if found else b""))
+        value = parsed(found[0]) if found else BROKEN
+        return None if value is BROKEN else json_text(value)
 
     def set_aside(self, members: npt.NDArray[np.integer]) -> None:
         """Mark the events of these members as odd."""
