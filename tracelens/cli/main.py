@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import traceback
@@ -64,8 +65,7 @@ def _run(words: list[str]) -> int:
     if words[:1] == [CaptureCommand.name]:
         # The words that follow are the script's as well: argparse must not see them here.
         return CaptureCommand().run_words(words[1:])
-    # Nothing here multiplies matrices, and a BLAS takes a while to start its threads; a script may need them.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _start_light()
     if words and _is_path(words[0]):
         words = [ViewCommand.name if is_for_app(words) else ReportCommand.name, *words]
     try:
@@ -75,6 +75,14 @@ def _run(words: list[str]) -> int:
         return ExitCode.OK
     command: Command = options.command
     return command.run(options)
+
+
+def _start_light() -> None:
+    """Spare the start what reading and drawing do not need, unlike a script that is recorded."""
+    # Nothing multiplies matrices, and a BLAS takes a while to start its threads.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Imports make many objects, all of which stay.
+    gc.set_threshold(50_000)
 
 
 def _is_path(word: str) -> bool:
