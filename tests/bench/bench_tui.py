@@ -100,6 +100,12 @@ class Terminal:
             got += count
         return got
 
+    def turn_to(self, key: str, shown: bytes) -> None:
+        """Press the key of a view and wait until it is drawn."""
+        os.write(self.file, key.encode())
+        self.read(60.0, shown)
+        self.read(2.0)
+
     def _piece(self, seconds: float) -> int:
         """Bytes of the next piece that comes within some seconds."""
         if not select.select([self.file], [], [], seconds)[0]:
@@ -150,15 +156,17 @@ def moves(path: Path) -> dict[str, list[int]]:
     """Bytes that each kind of move sends."""
     with Terminal(path) as terminal:
         terminal.read(60.0, VERDICT)
-        terminal.press("2", 20.0)
+        terminal.turn_to("2", b" idle")
         found = {"zoom in": [terminal.press("w") for _ in range(12)]}
         found["pan"] = [terminal.press(key) for key in "ddddddaaa"]
         found["zoom out"] = [terminal.press("s") for _ in range(8)]
         found["next event"] = [terminal.press("l") for _ in range(10)]
         found["next gap"] = [terminal.press("g") for _ in range(10)]
-        terminal.press("7", 10.0)
-        found["table row"] = [terminal.press("j") for _ in range(60)]
-        terminal.press("2", 1.0)
+        for key, table, last in (("5", "gaps", b"holds"), ("7", "launches", b"where")):
+            terminal.turn_to(key, last)
+            # More than a screen, so that some of them scroll.
+            found[f"row of {table}"] = [terminal.press("j") for _ in range(60)]
+        terminal.turn_to("2", b" idle")
         found["idle, 5 s"] = [len(terminal.read(5.0))]
     return found
 

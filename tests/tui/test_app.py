@@ -188,6 +188,10 @@ async def test_export_writes_and_never_writes_over(eager: Path) -> None:
             assert shows(app, expected), screen(app)
         await pilot.press("e", "9", "enter")
         await settled(app, pilot)
+        assert shows(app, "Wrote eager.overview.svg")
+    picture = Path("eager.overview.svg").read_text()
+    assert picture.startswith("<svg")
+    assert "Four" in picture
     assert json.loads(Path("eager.report.json").read_text())["schema_version"] == 1
     assert Path("eager.overview.svg").read_text().startswith("<svg")
 

@@ -12,9 +12,12 @@ from tracelens.cli.command import add_trace
 from tracelens.cli.report import add_window
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
+from tracelens.tui import COLORS
 from tracelens.tui.links import VIEWS
 
-OPTIONS: Final = frozenset({"--view", "--select", "--no-mouse", "--fps", "--step", "--range", "--device"})
+OPTIONS: Final = frozenset(
+    {"--view", "--select", "--no-mouse", "--fps", "--color", "--ascii", "--step", "--range", "--device"}
+)
 
 
 class ViewCommand:
@@ -30,6 +33,8 @@ class ViewCommand:
         parser.add_argument("--select", metavar="HANDLE", help="begin at an event or gap (g-12, k-5, ...)")
         parser.add_argument("--no-mouse", dest="mouse", action="store_false", help="leave the mouse to the terminal")
         parser.add_argument("--fps", metavar="N", type=int, help="draw at most N times a second (15 over SSH)")
+        parser.add_argument("--color", choices=COLORS, default="auto", help="colours (by what the terminal says)")
+        parser.add_argument("--ascii", action="store_true", help="draw without block characters")
         add_window(parser)
 
     def run(self, options: argparse.Namespace) -> ExitCode:
@@ -47,6 +52,8 @@ class ViewCommand:
             step=options.step,
             mouse=options.mouse,
             fps=options.fps,
+            color=options.color,
+            ascii=options.ascii,
         )
         return ExitCode(code) if code in set(ExitCode) else ExitCode.INTERRUPTED
 

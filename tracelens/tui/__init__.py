@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Final, Literal
 
 SLOW_LINE: Final = {"TEXTUAL_FPS": "15", "TEXTUAL_SMOOTH_SCROLL": "0", "TEXTUAL_ANIMATIONS": "none"}
 """What spares bytes over SSH; read by textual when it is imported."""
+COLORS: Final = {"auto": "auto", "truecolor": "truecolor", "256": "256", "16": "standard", "none": "none"}
+"""What --color takes, as textual calls it."""
 
 
 def run(
@@ -20,13 +23,16 @@ def run(
     step: str | None = None,
     mouse: bool = True,
     fps: int | None = None,
+    color: str = "auto",
+    ascii: bool = False,
 ) -> int:
     """Open a trace, a run directory or a directory of traces in the terminal; returns the exit code.
 
-    view, range (ns after the trace's base) and select (a handle) say where to begin. Reading starts before the
-    app is imported, so that both take their time together."""
+    view, range (ns after the trace's base) and select (a handle) say where to begin; color is one of COLORS.
+    Reading starts before the app is imported, so that both take their time together."""
     _spare_bytes(fps)
     _follow_the_window()
+    _choose_colors(color)
     from tracelens.loading.runs import read_run
     from tracelens.tui.opening import Opening
 
@@ -42,6 +48,7 @@ def run(
 
     place = Place(view or "overview", None if range == "all" else range, select)
     app = TraceLens(opening, place=place, files=files, folder=path, run=recorded)
+    app.ascii = ascii or not (sys.stdout.encoding or "").lower().startswith("utf")
     return app.run(mouse=mouse) or 0
 
 
@@ -52,6 +59,15 @@ def _spare_bytes(fps: int | None) -> None:
             os.environ.setdefault(name, value)
     if fps is not None:
         os.environ["TEXTUAL_FPS"] = str(fps)
+
+
+def _choose_colors(color: str) -> None:
+    """How many colours to use; textual reads it from the environment."""
+    if color == "none":
+        os.environ["NO_COLOR"] = "1"
+    elif color != "auto":
+        os.environ.pop("NO_COLOR", None)
+        os.environ["TEXTUAL_COLOR_SYSTEM"] = COLORS[color]
 
 
 def _follow_the_window() -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.filter import LineFilter
 from textual.widgets import ContentSwitcher
 
 from tracelens.exitcodes import ExitCode
 from tracelens.tui import clipboard
 from tracelens.tui.actions import EVERYWHERE, bindings
+from tracelens.tui.plain import PlainText
 from tracelens.tui.rows import Row, row, strong
 from tracelens.tui.signals import end_cleanly, resume_once
 from tracelens.tui.theme import DEFAULTS, THEMES
@@ -56,6 +58,12 @@ class Shell(App[int]):
         self.theme = "tracelens-plain-dark" if plain else "tracelens-dark"
         self.animation_level = "none"
         self._said = ""
+        self.ascii = False
+        """Whether to draw with ASCII alone."""
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every line goes through before it is drawn."""
+        return [*super().get_line_filters(), *([PlainText()] if self.ascii else [])]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Inks for themes that are not ours."""

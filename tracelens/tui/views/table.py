@@ -12,7 +12,7 @@ from tracelens.model import units
 from tracelens.model.events import ABSENT
 from tracelens.tui.linked import Linked
 from tracelens.tui.pages.details import brief
-from tracelens.tui.rows import Row, quiet, row, strong
+from tracelens.tui.rows import Row, quiet, row, strong, text
 from tracelens.tui.search import Query
 from tracelens.tui.session import Atlas, Session
 from tracelens.tui.table import Table
@@ -119,8 +119,9 @@ class TablesView(Vertical):
         self.query_one("#table-title", Lines).show([self._title()])
         details = self.query_one("#table-details", Lines)
         if details.display:
-            # Three rows: a move of the cursor should stay under 1 KB over a slow line.
-            details.show(brief(self._session, self._atlas, self.selection, max(self.size.width, 1))[:3])
+            # Three rows in one look each: a move of the cursor should stay under 1 KB over a slow line.
+            known = brief(self._session, self._atlas, self.selection, max(self.size.width, 1))[:3]
+            details.show([row(text(line)) for line in known])
 
     def _title(self) -> Row:
         table = self.grid.table

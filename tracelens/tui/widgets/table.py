@@ -219,8 +219,9 @@ class TableView(Widget, can_focus=True):
     # -- drawing --------------------------------------------------------------------------------------------
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Lines as they are now: what the terminal has moved must not come from a cache."""
-        return [self.render_line(y).crop(crop.x, crop.right) for y in crop.line_range]
+        """Lines as they are now: what the terminal has moved must not come from the cache."""
+        self._styles_cache.clear()
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """The names of the columns, or one row."""
