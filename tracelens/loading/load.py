@@ -1,4 +1,4 @@
-"""Bytes to a whole Trace, and the arguments of one event on demand."""
+"""Bytes to a whole Trace."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from tracelens.errors import UnreadableError
 from tracelens.loading import sources
 from tracelens.loading.assemble import Columns, events_of
 from tracelens.loading.batch import Batch
-from tracelens.loading.careful import UNKNOWN_PHASE, parse, parse_mended
+from tracelens.loading.careful import UNKNOWN_PHASE
 from tracelens.loading.document import Document
 from tracelens.loading.hardware import devices_of, vendor_of
-from tracelens.loading.jsontext import as_object
 from tracelens.loading.links import link
 from tracelens.loading.reader import UNREADABLE, EventReader
 from tracelens.loading.scan import Scanner
@@ -86,38 +85,6 @@ def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str,
     devices = devices_of(events, metadata)
     repairs = tables.repairs.entries()
     return Trace(source, base, names, lanes, events, args, link(events, lanes), metadata, repairs, vendor, devices)
-
-
-def event_args(trace: Trace, row: int) -> dict[str, Any]:
-    """All arguments of one event, read again from the file; UnreadableError if that is gone or was a stream."""
-    start, length = int(trace.events.offset[row]), int(trace.events.length[row])
-    text = _reread(trace.source, start, length)
-    found = parse(text) or (parse_mended(text) or (None, []))[0]
-    if found is None:
-        raise UnreadableError(f"{trace.source.path}: no event at byte {start}; the file changed since it was loaded")
-    return as_object(found.get("args")) or {}
-
-
-def _reread(source: Source, start: int, length: int) -> bytes:
-    if source.path == sources.STDIN:
-        raise UnreadableError("-: standard input cannot be read again; save the trace to a file for all its arguments")
-    if not source.compression:
-        return _read_plain(source.path, start, length)
-    again = sources.Source(source.path)
-    with closing(again), closing(again.blocks()) as blocks:
-        window = TextWindow(blocks)
-        while window.offset + len(window.data) < start + length and window.more():
-            window.drop(max(0, min(len(window.data), start - window.offset)))
-        return window.data[start - window.offset :][:length]
-
-
-def _read_plain(path: str, start: int, length: int) -> bytes:
-    try:
-        with Path(path).open("rb") as file:
-            file.seek(start)
-            return file.read(length)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read again ({error.strerror}); is the file still there?") from None
 
 
 class _Beat:
