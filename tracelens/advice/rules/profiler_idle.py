@@ -12,6 +12,8 @@ from tracelens.model.units import milliseconds, percent
 
 IDLE: Final = 0.1
 """Share of the traced step in which the device waits for the host. [judgement]"""
+LEFT: Final = 0.5
+"""Share of the idle time that may be left without the profiler, to call it the profiler's. [mostly]"""
 PARTS: Final = (("dispatch", "framework"), ("dispatch", "python"), ("launch", "api"), ("launch", "latency"))
 """What the profiler makes longer."""
 BALANCED: Final = 1.1
@@ -24,7 +26,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     account, eager = analysis.attribution, forms["eager"].step_ms
     idle = sum(account.share(name, part) for name, part in PARTS)
     busy = per_step_ms(analysis, sum(account.parts["kernel"].values()))
-    if eager is None or not busy or idle < IDLE or eager > BALANCED * busy:
+    if eager is None or not busy or idle < IDLE or eager > BALANCED * busy or 1 - busy / eager > LEFT * idle:
         return None
     return Finding(
         RULE.id,
