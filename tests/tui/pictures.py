@@ -8,24 +8,28 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 RUN = ROOT / "sample_traces" / "host_bound"
-PICTURES = {"overview": (), "timeline": ("G",)}
-SIZE = (120, 32)
+PICTURES = {"overview": (), "timeline": ("G",), "forms": ("down", "down", "down", "down")}
+SIZE = (120, 36)
 
 
 async def picture(view: str, keys: tuple[str, ...]) -> str:
     """The screen of a view, after some keys, as SVG."""
+    from tests.tui.screens import settled
+    from tracelens.loading.runs import read_run
     from tracelens.tui.app import TraceLens
     from tracelens.tui.links import Place
     from tracelens.tui.opening import Opening
 
-    opening = Opening(RUN.relative_to(ROOT).as_posix())
-    app = TraceLens(opening, place=Place(view))
+    run = read_run(RUN.relative_to(ROOT))
+    assert run is not None
+    opening = Opening(str(run.first_trace()), run=run)
+    app = TraceLens(opening, place=Place(view), run=run)
     opening.start()
     async with app.run_test(size=SIZE) as pilot:
-        while app.atlas is None:
-            await pilot.pause(0.05)
-        await pilot.press(*keys)
-        await pilot.pause(0.2)
+        await settled(app, pilot)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(0.2)
         return app.export_screenshot(title=f"tracelens, {view}")
 
 

@@ -156,7 +156,8 @@ def ink_of(code: int) -> Ink:
 def short_name(name: str) -> str:
     """A kernel's name without return type, namespaces, template and call arguments; others as they are."""
     plain = name.removeprefix("void ").replace("(anonymous namespace)", "anon")
-    if "<" not in plain and "(" not in plain:
+    # "Memcpy HtoD (Pinned -> Device)" says in brackets what it is.
+    if "<" not in plain and ("(" not in plain or " (" in plain):
         return plain if "/" in plain or plain.count("::") < 2 else plain.rpartition("::")[2]
     bare = "".join(_outside_brackets(plain)).strip()
     return bare.rpartition("::")[2] or plain

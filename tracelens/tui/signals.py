@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
-ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
+WINDOWS: Final = sys.platform == "win32"
+"""Where consoles end programs in another way, and event loops take no signals."""
 
 
 def end_cleanly(end: Callable[[], None]) -> None:
     """Call `end` in the running event loop when the process is told to end."""
+    if WINDOWS:
+        return
     loop = asyncio.get_running_loop()
-    for ending in ENDINGS:
+    for ending in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(ending, end)
 
 
@@ -23,6 +27,8 @@ def resume_once() -> None:
 
     textual takes it at every SIGCONT; after a plain SIGSTOP, which cannot be caught, a second thread would then read
     the keys, and the app could never end."""
+    if WINDOWS:
+        return
     suspend, resume = signal.getsignal(signal.SIGTSTP), signal.getsignal(signal.SIGCONT)
     if not callable(suspend) or not callable(resume):
         return
