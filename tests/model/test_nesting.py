@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracelens.model.events import ABSENT
-from tracelens.model.nesting import enclosing, nearest, nearest_open
+from tracelens.model.nesting import enclosing, enclosing_among, nearest
 
 EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 12)), max_size=16)
 """Events as (lane, start, duration): nested, overlapping, empty and equal ones."""
@@ -44,13 +44,23 @@ def test_nearest_climbs_to_the_first_wanted() -> None:
 
 
 @given(EVENTS, st.data())
-def test_the_nearest_open_ancestor_encloses_among_the_wanted(
+def test_what_encloses_among_some_follows_from_what_encloses_among_all(
     events: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
     table = np.array(events, dtype=np.int64).reshape(-1, 3)
     lane, start, end = table[:, 0].astype(np.int32), table[:, 1], table[:, 1] + table[:, 2]
-    wanted = np.array(data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events))), dtype=np.bool_)
-    rows = np.flatnonzero(wanted)
-    alone = enclosing(lane[rows], start[rows], end[rows])
-    found = [int(rows[index]) if index != ABSENT else ABSENT for index in alone]
-    assert nearest_open(enclosing(lane, start, end), rows, wanted, start, end).tolist() == found
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events)))
+    rows = np.flatnonzero(np.array(chosen, dtype=np.bool_))
+    found = enclosing_among(rows, enclosing(lane, start, end), lane, start, end)
+    assert found.tolist() == enclosing(lane[rows], start[rows], end[rows]).tolist()
+
+
+def test_a_long_chain_of_overlaps_is_climbed() -> None:
+    """Each event but the last opens before the one before it closes; under each lies a short one."""
+    long = np.arange(300) * 10
+    start, end = np.concatenate((long, long + 5)), np.concatenate((long + 12, long + 6))
+    lane, parent = np.zeros(600, dtype=np.int32), enclosing(np.zeros(600, dtype=np.int32), start, end)
+    short = np.arange(300, 600)
+    assert parent[short].tolist() == list(range(300))
+    assert (enclosing_among(short, parent, lane, start, end) == ABSENT).all()
+    assert nearest(parent, short, np.arange(600) == 7).tolist() == [ABSENT] * 7 + [7] * 293

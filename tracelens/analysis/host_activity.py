@@ -16,7 +16,7 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
 from tracelens.model.names import tell_names
-from tracelens.model.nesting import nearest_open
+from tracelens.model.nesting import enclosing_among
 from tracelens.model.segments import Segments, by_rank, innermost
 
 
@@ -148,9 +148,7 @@ def _innermost(trace: Trace, mask: Bools, values: npt.NDArray[np.integer]) -> Se
     """By lane: the value of the innermost event of the mask."""
     events, rows = trace.events, np.flatnonzero(mask)
     start, end = events.start, events.end
-    index = np.full(len(events) + 1, ABSENT, dtype=np.int64)
-    index[rows] = np.arange(len(rows))
-    parent = index[nearest_open(trace.links.parent, rows, mask, start, end)]
+    parent = enclosing_among(rows, trace.links.parent, events.lane, start, end)
     found = innermost(events.lane[rows], start[rows], end[rows], parent)
     return dataclasses.replace(found, value=values[rows[found.value]])
 

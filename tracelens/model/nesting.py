@@ -12,6 +12,9 @@ from tracelens.model.events import ABSENT, Bools, Int32s, Int64s
 _BLOCK: Final = 1 << 16
 """Spans looked at together, with those before them that are still open."""
 
+MOST_CLIMBS: Final = 64
+"""Ancestors looked at one by one; chains are longer where hundreds of events overlap without nesting."""
+
 
 def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
     """Index of the innermost event that is open at the start of each one on its lane, else ABSENT.
@@ -84,21 +87,23 @@ def _maxima(values: Int64s) -> list[Int64s]:
     return tree
 
 
-def nearest_open(
-    parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], wanted: Bools, start: Int64s, end: Int64s
-) -> Int64s:
-    """First ancestor of each row that is wanted and still open when the row starts, else ABSENT.
+def enclosing_among(rows: Int64s, parent: npt.NDArray[np.integer], lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
+    """What `enclosing` finds among some events, as index into `rows`, from what it found among all.
 
-    What `enclosing` finds among the wanted events, given the parent (n,) of each among all events of its lane: where
-    events overlap without nesting, an ancestor may have ended before the row starts."""
+    rows: ascending. parent: (n,) row above each row or ABSENT. Climbs to the first ancestor among the rows that is
+    open still: where events overlap without nesting, one may have ended before."""
+    index = np.full(len(parent) + 1, ABSENT, dtype=np.int64)
+    index[rows] = np.arange(len(rows))
     found = parent[rows].astype(np.int64)
     climbing = np.flatnonzero(found != ABSENT)
-    while len(climbing):
-        at = found[climbing]
-        climbing = climbing[~(wanted[at] & (end[at] > start[rows[climbing]]))]
+    for _ in range(MOST_CLIMBS):
+        above = found[climbing]
+        climbing = climbing[(index[above] == ABSENT) | (end[above] <= start[rows[climbing]])]
         found[climbing] = parent[found[climbing]]
         climbing = climbing[found[climbing] != ABSENT]
-    return found
+        if not len(climbing):
+            return index[found]
+    return enclosing(lane[rows], start[rows], end[rows])
 
 
 def nearest(parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], wanted: Bools) -> Int64s:
@@ -107,8 +112,19 @@ def nearest(parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], want
     parent: (n,) row above each row or ABSENT. rows: rows to start at, ABSENT allowed. wanted: (n,) mask."""
     found = rows.astype(np.int64)
     climbing = np.flatnonzero(found != ABSENT)
-    while len(climbing):
+    for _ in range(MOST_CLIMBS):
         climbing = climbing[~wanted[found[climbing]]]
         found[climbing] = parent[found[climbing]]
         climbing = climbing[found[climbing] != ABSENT]
+        if not len(climbing):
+            return found
+    found[climbing] = _all_nearest(parent, wanted)[found[climbing]]
     return found
+
+
+def _all_nearest(parent: npt.NDArray[np.integer], wanted: Bools) -> Int64s:
+    """`nearest` of every row, by doubling the distance climbed."""
+    above = np.append(np.where(wanted, np.arange(len(parent)), parent), ABSENT)
+    while not np.array_equal(further := above[above], above):
+        above = further
+    return above
