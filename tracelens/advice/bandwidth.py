@@ -48,7 +48,9 @@ def infer_sizes(region: Region, operators: Operators, bandwidth: Bandwidth) -> O
     reduces = np.isin(operators.role, (Role.ROW, Role.FULL, Role.COLUMN))
     size = np.where(unsized, streamed / np.where(reduces, 1.0, 2.0), operators.bytes)
     elements = np.where(unsized, np.maximum(size / FLOAT32, 1.0), operators.elements)
-    return replace(operators, bytes=size, elements=elements, inputs=np.where(unsized, 1.0, operators.inputs))
+    read, written = (np.where(unsized, size, given) for given in (operators.read, operators.written))
+    inputs = np.where(unsized, 1.0, operators.inputs)
+    return replace(operators, bytes=size, read=read, written=written, elements=elements, inputs=inputs)
 
 
 def _shown(region: Region, operators: Operators) -> Floats:

@@ -62,16 +62,11 @@ DEVICE_SPREAD: Final = (0.95, 1.06)
 """Range of device time between runs: clocks, power, memory layout. [H200: 1.2 % rms, 13 % under a power cap]"""
 BETWEEN_RUNS: Final = 1.012
 """A device-bound step over the same step of another run. [H200: 1.2 % rms]"""
-POWER_SLOWDOWN: Final = 0.14
-"""How much slower dense half-precision matrix work runs at worst once the power limit holds, after the few steps of a
-trace. [H200, 6 steps]"""
-PEAK_ARITHMETIC: Final = {
-    "H200": 989e3, "H100": 989e3, "A100": 312e3, "B200": 2_250e3, "B300": 2_250e3, "GB200": 2_500e3, "V100": 125e3,
-    "MI300X": 1_307e3, "MI325X": 1_307e3,
-}  # fmt: skip
-"""Dense half-precision operations per ns by a word of the device's name. [literature: data sheets]"""
-SUSTAINED_ARITHMETIC: Final = 0.685
-"""Share of that peak which matrix products keep up for seconds on random values. [H200: 0.675 and 0.69 in 2 steps]"""
+POWER_SLOWDOWN: Final = 0.17
+"""How much slower a step of nothing but dense half-precision matrix work runs once the power limit holds, after the few
+steps of a trace. [H200, 4 steps: 14 to 22 %]"""
+POWER_SHARE: Final = 0.75
+"""Share of the device time in such work up to which the limit is not met. [H200, 5 steps of 0.6 to 0.7: 0 to 4 %]"""
 
 # -- memory ----------------------------------------------------------------------------------------------------
 PEAK_BANDWIDTH: Final = {
@@ -88,9 +83,9 @@ STREAMING_KERNEL: Final = 8.0 * US
 """Shorter kernels do not show a bandwidth. [H200]"""
 
 # -- fused kernels ---------------------------------------------------------------------------------------------
-SHORTEST_POINTWISE: Final = 1.2 * US
-SHORTEST_REDUCTION: Final = 1.5 * US
-"""A generated kernel, however small its work. [H200]"""
+SHORTEST_POINTWISE: Final = 1.0 * US
+SHORTEST_REDUCTION: Final = 1.3 * US
+"""A generated kernel, however small its work. [H200, compiled traces of 20 steps: 0.95 and 1.26 us]"""
 RAMP: Final = 0.6 * US
 """Start and drain of a kernel beside its streaming time. [H200]"""
 TRANSCENDENTAL: Final = 0.6e-3
@@ -155,8 +150,12 @@ CAPTURE_SETUP: Final = 0.1
 """Seconds to warm up and capture a step. [H200: 0.01-0.3]"""
 
 # -- blocked regions -------------------------------------------------------------------------------------------
-REGION_LAUNCHES: Final = 25.0
-"""Launches between two waits from which a compiled region between them still pays. [H200: 15-40 alike]"""
+REGION_LAUNCHES: Final = 35.0
+"""Launches between two waits from which a compiled region between them still pays. [H200, 11 steps: 31 to 45]"""
+LOOPED_COMPILE: Final = 0.2
+"""Time that compiling adds to a step of several waits, over eager's: none of 9 gained. [H200: 0 to 90 %]"""
+LOOPED_REPLAY: Final = 0.5
+"""Share of eager's time that such a step keeps at least under reduce-overhead. [H200, 2 steps: 0.47, 0.71]"""
 BROKEN_COMPILE: Final = 0.15
 """Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
 BROKEN_REPLAY: Final = 0.35

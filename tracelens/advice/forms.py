@@ -25,6 +25,10 @@ BREAK_GRAPHS: Final = frozenset({"sync", "changing_shapes"})
 """Blockers that also cost a compiled step: graph breaks, recompilations."""
 
 
+LOOP: Final = 3
+"""More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
+
+
 @dataclass(frozen=True, slots=True)
 class Blocked:
     """How much of the step can run without interruption."""
@@ -34,7 +38,7 @@ class Blocked:
     pieces: int
     """Stretches of launches between blocking waits."""
     launches: float
-    """Launches per stretch."""
+    """Launches in the stretch that a launch is in, on average."""
 
 
 def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, Form]:
@@ -50,6 +54,8 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     elif blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
         host = min(region.host * host_scale(region).mid, now.mid)
         compile, fused = in_pieces(now, host, C.BROKEN_COMPILE), in_pieces(now, host, C.BROKEN_REPLAY)
+    elif blocked.pieces > LOOP:
+        compile, fused = in_pieces(now, now.mid, C.LOOPED_COMPILE), fused.at_least(C.LOOPED_REPLAY * now.mid)
     unlike = unlike_calibration(region)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling = C.COMPILE_SETUP * sqrt(len(region))
@@ -88,7 +94,8 @@ def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
     waits = any(seen.vetoes and seen.blocker.id == "sync" for seen in observed)
     bounds = np.unique(np.concatenate(([0], region.waits, [len(region)]))) if waits else np.array([0, len(region)])
     pieces = max(len(bounds) - 1, 1)
-    return Blocked(capturable, pieces, len(region) / (len(region.waits) + 1 if waits else 1))
+    inside = np.diff(bounds).astype(float)
+    return Blocked(capturable, pieces, float((inside * inside).sum()) / max(len(region), 1))
 
 
 def cannot(blockers: tuple[Blocker, ...], error: str | None = None) -> Form:

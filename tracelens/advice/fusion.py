@@ -11,7 +11,8 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
 from tracelens.advice.schedule import graph_spacing
-from tracelens.model.events import ABSENT, Bools, Floats, Int64s
+from tracelens.model.events import ABSENT, Bools, Floats, Int64s, Trace
+from tracelens.model.nesting import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +70,20 @@ def compile_device(facts: Facts) -> Compiled:
         library_kernels=int(library.sum()),
         library_spacing=float(graph_spacing(region)[library].sum()),
         generated_kernels=int(groups.kernels().sum()),
-        library_calls=np.unique(calls[calls >= 0]),
+        library_calls=_outermost(region.trace, np.unique(calls[calls != ABSENT])),
         replaced=len(fused),
         replaced_ns=float(region.duration[fused].sum()),
         single_precision=float(duration[library & operators.single_precision].sum()),
         untraceable=bool(operators.recurrent.any()),
         certain=facts.bandwidth.known and bool(operators.sized[fused].mean() > 0.5) if len(fused) else True,
     )
+
+
+def _outermost(trace: Trace, operators: Int64s) -> Int64s:
+    """The operators that no other of them encloses."""
+    mask = np.zeros(len(trace.events), dtype=np.bool_)
+    mask[operators] = True
+    return operators[nearest(trace.links.parent, trace.links.parent[operators], mask) == ABSENT]
 
 
 def _loses_bias(operators: Operators) -> Bools:
@@ -133,10 +141,12 @@ class _Groups:
         full = self.operators.elements[self.work] == self._spread(self.elements)
         inputs = np.where(full, self.operators.inputs[self.work], 0)
         uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
-        size = np.where(full, self.operators.bytes[self.work], 0)
-        writes = size * ~self.operators.shrinks[self.work]
+        reads = np.where(full, self.operators.read[self.work], 0)
+        shrinks = self.operators.shrinks[self.work]
+        writes = np.where(full & ~shrinks, self.operators.written[self.work], 0)
+        reduced = self._last(full * (1.0 + (shrinks & (self.role != Role.COLUMN)))) > 1
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
-        return (np.clip(uses, 1, 2) * self._first(size) + self._last(writes)) / reuse
+        return (np.clip(uses, 1, 2) * self._first(reads) + self._last(writes) * ~reduced) / reuse
 
     def _read_again(self) -> Floats:
         """Bytes of long rows that are read once more for each reduction."""
@@ -225,9 +235,15 @@ def _other_size(operators: Operators, fused: Int64s, elements: Floats, before: F
     known = sized & np.append(False, sized[:-1]) & (operators.role[fused] == Role.POINTWISE)
     broadcast = operators.matched[fused] == before
     small = np.minimum(elements, before) * 2 <= operators.row[fused]
-    return (
-        known & (elements != before) & ~broadcast & ~small & (elements < before) & ~_after_reduction(operators, fused)
-    )
+    joins = broadcast | small | _slices(operators, fused, before) | _after_reduction(operators, fused)
+    return known & (elements < before) & ~joins
+
+
+def _slices(operators: Operators, fused: Int64s, before: Floats) -> Bools:
+    """Whether work computes on a half, third or quarter of the tensor before, as on its slices; casts rather bring a
+    tensor of their own."""
+    parts = before / np.maximum(operators.elements[fused], 1)
+    return ~operators.casts[fused] & np.isin(parts, (2, 3, 4))
 
 
 def _after_reduction(operators: Operators, fused: Int64s) -> Bools:

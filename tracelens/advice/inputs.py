@@ -16,6 +16,8 @@ from tracelens.advice.region import Region
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category
 
+BATCHED: Final = re.compile(r"bmm|matmul|attention")
+"""Products of which every argument is an input if none is a matrix of parameters."""
 TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
 """Operators whose first argument is a table of parameters; the input follows it."""
 
@@ -62,7 +64,8 @@ def _arguments(region: Region, row: int) -> tuple[list[Json], list[Json]]:
 
 def _activation_bytes(name: str, shapes: list[Json], dtypes: list[Json]) -> int:
     sizes = [sum(prod(dims) for dims in tensors(shape)) * width(dtypes, at) for at, shape in enumerate(shapes)]
-    if POINTWISE_PAIR.match(name):
+    given = [dims for shape in shapes for dims in tensors(shape)]
+    if POINTWISE_PAIR.match(name) or (BATCHED.search(name) and all(len(dims) > 2 for dims in given)):
         return sum(sizes)
     at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0
     return sizes[at] if at < len(sizes) else 0

@@ -53,6 +53,8 @@ REDUCTION: Final = re.compile(
 )
 COLUMN: Final = re.compile(r"batch_norm|norm_backward")
 """In training these reduce over leading dimensions."""
+FIXED: Final = re.compile(r"batch_norm")
+"""With fixed statistics, as in inference, this reduces nothing."""
 GROUPED: Final = re.compile(r"group_norm$|instance_norm$")
 """Normalisations over more than rows: a reduction first, and the rest with what follows."""
 MOMENTS: Final = re.compile(r"Moments|welford", re.IGNORECASE)
@@ -71,9 +73,13 @@ ORPHAN: Final = re.compile(r"^$")
 """Of device work without an operator, as in a replayed graph: told by its kernel alone."""
 FUSABLE_KINDS: Final = (Kind.POINTWISE, Kind.REDUCTION, Kind.COPY)
 CONVOLUTION: Final = re.compile(r"conv")
+COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
+FILL: Final = re.compile(r"^fill$")
+ONE_HOT: Final = re.compile(r"^scatter$")
 SEQUENCE: Final = re.compile(r"^arange$")
 LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
 CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
+TO_CHANNELS_LAST: Final = re.compile(r"nchwtonhwc|transpose_nhwc", re.IGNORECASE)
 BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)
 """Copies that stay on the device: those of the compiler's own kernels."""
 TRANSCENDENTAL: Final = re.compile(r"exp|log|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
@@ -96,6 +102,10 @@ class Operators:
     """Elements of the operator's largest tensor."""
     bytes: Floats
     """Bytes of that tensor."""
+    read: Floats
+    """Bytes of the last argument of that many elements: what a copy reads."""
+    written: Floats
+    """Bytes of the first one: what a copy writes."""
     inputs: Floats
     """Tensors of that size among the arguments."""
     matched: Floats
@@ -120,8 +130,10 @@ class Operators:
     """Of a matrix product's kernels, one that only applies bias and scale."""
     recurrent: Bools
     """A recurrent layer."""
+    casts: Bools
+    """A copy to another type or place."""
     standalone: Bools
-    """An index sequence: materialised where a library reads it, so never counted as fused."""
+    """An index sequence or a weight's conversion: materialised where a library reads it, so never counted as fused."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +163,8 @@ def describe(region: Region) -> Operators:
         sized=sizes[:, 0] > 0,
         elements=sizes[:, 0],
         bytes=sizes[:, 1],
+        read=sizes[:, 6],
+        written=sizes[:, 7],
         inputs=sizes[:, 2],
         matched=sizes[:, 3],
         listed=sizes[:, 4],
@@ -163,7 +177,8 @@ def describe(region: Region) -> Operators:
         biased=names.match(BIASED),
         bias_kernel=kernels.match(BIAS_KERNEL),
         recurrent=names.match(RECURRENT),
-        standalone=names.match(SEQUENCE),
+        casts=names.match(COPY),
+        standalone=names.match(SEQUENCE) | kernels.match(TO_CHANNELS_LAST),
     )
 
 
@@ -202,12 +217,28 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
         (names.match(COLUMN) & region.training, Role.COLUMN),
         (names.match(REDUCTION) | (orphan & (kind == Kind.REDUCTION)), reduces),
         (names.match(GROUPED), np.where(kernels.match(MOMENTS), Role.FULL, Role.POINTWISE)),
+        (names.match(FIXED) & (not region.training), Role.POINTWISE),
         (names.match(NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
     role = np.where(_inside_library(region), Role.LIBRARY, role)
+    role = np.where(_into_constant(names), Role.POINTWISE, role)
     gone = (role == Role.LIBRARY) & kernels.match(CONVERTS_LAYOUT) & names.match(CONVOLUTION) & (not region.training)
-    return np.where(gone, Role.VANISHES, role)
+    role = np.where(gone, Role.VANISHES, role)
+    return np.where(gone & _converts_weight(region, kernels), Role.POINTWISE, role)
+
+
+def _into_constant(names: _Names) -> Bools:
+    """A scatter into a tensor filled just before, as of a one-hot encoding: the compiler compares indices instead."""
+    return names.match(ONE_HOT) & np.append(False, names.match(FILL)[:-1])[: len(names.index)]
+
+
+def _converts_weight(region: Region, kernels: _Names) -> Bools:
+    """The second conversion of a convolution's arguments, that of its weight: the compiler makes it too, each time."""
+    operator = region.trace.links.operator[region.work]
+    converts = kernels.match(TO_CHANNELS_LAST)
+    again = converts[1:] & converts[:-1] & (operator[1:] == operator[:-1])
+    return np.append(False, again)[: len(operator)]
 
 
 def _inside_library(region: Region) -> Bools:
@@ -238,15 +269,16 @@ def _texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
 
 
 def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
-    """(elements, bytes, inputs, matched, listed, row) of one operator's arguments."""
+    """(elements, bytes, inputs, matched, listed, row, read, written) of one operator's arguments."""
     per_argument = [(tensors(shape), width(dtypes, at)) for at, shape in enumerate(shapes)]
     listed = max((len(group) for group, _ in per_argument), default=0)
     found = [(prod(dims), size, dims[-1]) for group, size in per_argument for dims in group]
     if not found:
-        return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0)
+        return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0, 0.0, 0.0)
     elements, size, row = max(found, key=lambda tensor: (tensor[0], tensor[1]))
     smaller = max((count for count, _, _ in found if count < elements), default=0)
-    return (elements, elements * size, sum(count == elements for count, _, _ in found), smaller, listed, row)
+    full = [count * width for count, width, _ in found if count == elements]
+    return (elements, elements * size, len(full), smaller, listed, row, full[-1], full[0])
 
 
 def _reduces(shapes: list[Json], concrete: list[Json]) -> tuple[float]:
