@@ -153,7 +153,7 @@ def test_every_event_before_a_cut_is_kept(cut: int, tmp_path: Path) -> None:
 @QUIET
 @given(share=st.floats(0.2, 0.999))
 def test_a_cut_gzip_file_keeps_what_can_be_inflated(share: float, tmp_path: Path) -> None:
-    many = [event(f"op {n}", ts=n) for n in range(3000)]
+    many = [event(f"op {n}", ts=n) for n in range(1500)]
     data = zipped(kineto(many))
     trace = load_bytes(data[: int(len(data) * share)], tmp_path, "trace.json.gz")
     assert 0 < len(trace.events) <= 3000
@@ -224,3 +224,17 @@ def test_bare_words_among_events_cost_no_event(word: str, tmp_path: Path) -> Non
     trace = load_events([word, BEFORE, word, AFTER, word], tmp_path)
     assert columns_of(trace)["name"] == ["before", "after"]
     assert kinds(trace) == {"unreadable event skipped": 3}
+
+
+def test_noise_is_skipped_and_counted_without_end(tmp_path: Path) -> None:
+    noise = ['{"ph": "X", "na}{me": :::, "ts" "' + chr(65 + n % 26) + "}" for n in range(1500)]
+    trace = load_events([BEFORE, *noise, AFTER], tmp_path)
+    assert columns_of(trace)["name"] == ["before", "after"]
+    assert kinds(trace) == {"unreadable event skipped": 1500}
+
+
+def test_what_mending_helps_is_mended_however_much_of_it(tmp_path: Path) -> None:
+    text, kind = DAMAGED["nan"]
+    hopeless = '{"ph": "X", "name": :::, "ts"}'
+    trace = load_events([BEFORE, *[hopeless, text] * 400, AFTER], tmp_path)
+    assert kinds(trace) == {"unreadable event skipped": 400, kind: 400}

@@ -98,11 +98,12 @@ _READ: Final = {Kind.INTEGER: integer, Kind.FLOAT: real, Kind.TEXT: json_text}
 
 
 def decode_one(text: bytes, offset: int, repairs: RepairLog) -> Record | None:
-    """One event, mended and counted if need be; None if it cannot be read."""
+    """One event, mended and counted if need be; None if it cannot be read, or too many before it could not."""
     event = parse(text)
     if event is not None:
         return record(event)
-    mended = parse_mended(text)
+    mended = parse_mended(text) if repairs.worth_mending else None
+    repairs.tried(helped=mended is not None)
     if mended is None:
         return None
     for kind in mended[1]:

@@ -172,5 +172,6 @@ class EventReader:
 
 def _boundary(data: bytes) -> int:
     """Position behind the damaged event at the head of the text, 0 if its end is not in sight."""
-    found = [match.end() for match in (_NEXT_EVENT.search(data), _ARRAY_END.search(data)) if match]
-    return min(found, default=0)
+    event = _NEXT_EVENT.search(data)
+    end = _ARRAY_END.search(data, 0, event.end() if event else len(data))
+    return end.end() if end else event.end() if event else 0

@@ -8,6 +8,10 @@ from typing import Final
 from tracelens.model.events import Repair
 
 EXAMPLE_LENGTH: Final = 80
+MOST_IN_VAIN: Final = 500
+"""Times that mending could not help after which it is tried no more..."""
+HELP: Final = 4
+"""...unless it could: each time makes up for so many."""
 
 
 @dataclass
@@ -15,6 +19,17 @@ class RepairLog:
     """Counts kinds of damage in the order in which they were met."""
 
     _entries: dict[str, Repair] = field(default_factory=dict[str, Repair])
+
+    _in_vain: int = 0
+
+    def tried(self, helped: bool) -> None:
+        """Count one event that was mended, or that mending could not help."""
+        self._in_vain += -HELP if helped else 1
+
+    @property
+    def worth_mending(self) -> bool:
+        """Whether mending may help: the text behind a broken bit of compressed data is noise to its end."""
+        return self._in_vain < MOST_IN_VAIN
 
     def add(self, kind: str, example: bytes | str, offset: int, count: int = 1) -> None:
         """Count `count` more of a kind; example and byte offset stay those of the first."""
