@@ -153,7 +153,7 @@ def test_every_event_before_a_cut_is_kept(cut: int, tmp_path: Path) -> None:
 @QUIET
 @given(share=st.floats(0.2, 0.999))
 def test_a_cut_gzip_file_keeps_what_can_be_inflated(share: float, tmp_path: Path) -> None:
-    many = [event(f"op {n}", ts=n) for n in range(1500)]
+    many = [event(f"op {n}", ts=n) for n in range(3000)]
     data = zipped(kineto(many))
     trace = load_bytes(data[: int(len(data) * share)], tmp_path, "trace.json.gz")
     assert 0 < len(trace.events) <= 3000
