@@ -34,6 +34,7 @@ class Campaign:
     directory: RunDirectory
     timeout: float
     tape: Tape
+    turns: int = 0
     eager: dict[str, Any] | None = None
     noise: float | None = None
     """Error over tolerance of a second eager run against the first; known once it was needed."""
@@ -91,7 +92,7 @@ class Campaign:
             self.job = self.job.with_(plan=plan)
         if not record.error and not outcome.finished:
             record.error = _why_nothing(outcome)
-        if record.outputs == "differ":
+        if record.outputs == "differ" and not job.plan.in_step:  # other ranks, which may agree, would wait for ever
             self._judge(job, record)
         publish_trace(job, record, self.directory.trace(job.name))
         Line(job.name).finish(summary(record))
@@ -119,14 +120,14 @@ class Campaign:
         """Run a form untimed, only as far as its outputs are compared."""
         name = f"{job.name}.check"
         job = job.with_(check_only=True, work=self.directory.work / name)
-        outcome = run_form(job, self.tape, self.directory.log(name), self.timeout, Line(name))
+        outcome = self._launch(job, self.directory.log(name), name)
         if outcome.cut == "interrupted":
             raise Interrupted
         return FormRecord.from_json(outcome.result["record"]) if outcome.result else FormRecord()
 
     def _once(self, job: Job, passthrough: bool) -> tuple[Outcome, FormRecord]:
         log = None if passthrough else self.directory.log(job.name)
-        outcome = run_form(job, self.tape, log, self.timeout, Line(job.name))
+        outcome = self._launch(job, log, job.name)
         record = FormRecord.from_json(outcome.result["record"]) if outcome.result else FormRecord(variant=job.variant)
         record.log = log.name if log else None
         record.error = record.error or _cut(outcome)
@@ -135,6 +136,10 @@ class Campaign:
             self.directory.add(job.form, record)
             raise Interrupted
         return outcome, record
+
+    def _launch(self, job: Job, log: Path | None, name: str) -> Outcome:
+        self.turns += 1
+        return run_form(job.with_(turn=self.turns), self.tape, log, self.timeout, Line(name))
 
 
 def no_cuda(versions: dict[str, Any]) -> FormRecord:
@@ -190,9 +195,8 @@ def _exit_code(outcome: Outcome, record: FormRecord) -> int:
     return outcome.exit_code or (2 if record.error else 0)
 
 
-def first_job(script: str, arguments: tuple[str, ...], directory: Path, run: str, **options: Any) -> Job:
+def first_job(script: str, arguments: tuple[str, ...], work: Path, run: str, **options: Any) -> Job:
     """Return the orders that the forms' own derive from."""
-    work = directory / ".work"
     return replace(
         Job("eager", None, script, False, arguments, work, work / "eager_outputs.pt", run),
         **options,

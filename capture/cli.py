@@ -12,6 +12,7 @@ from capture.campaign import Campaign, Interrupted, first_job
 from capture.job import Job, Plan, Target
 from capture.manifest import RunDirectory, RunDirectoryError
 from capture.own_code import find_function
+from capture.ranks import this_rank
 from capture.records import FORMS
 from capture.script import Script, ScriptError
 from capture.tape import Tape
@@ -105,12 +106,12 @@ def _run(options: argparse.Namespace, argv: list[str]) -> int:
     script = Script.find(options.script, options.is_module)
     target = _target(options, script)
     run = uuid.uuid4().hex[:12]
-    path = options.output or Path("runs") / f"{script.path.stem}-{datetime.now():%Y%m%d-%H%M%S}"
-    directory = RunDirectory(path.absolute(), ["tracelens", "capture", *argv], run)
+    path = _output(options, script)
+    directory = RunDirectory(path.absolute(), ["tracelens", "capture", *argv], run, this_rank())
     directory.create(options.force)
     forms = ", ".join(options.forms)
     print(f"{options.script} runs once per form ({forms}); so do its side effects. Run: {path}", file=sys.stderr)
-    campaign = Campaign(_job(options, target, path.absolute(), run), options.forms, directory, options.timeout, Tape(0))
+    campaign = Campaign(_job(options, target, directory.work, run), options.forms, directory, options.timeout, Tape(0))
     complete, code = False, INTERRUPTED
     try:
         code = campaign.run()
@@ -122,6 +123,12 @@ def _run(options: argparse.Namespace, argv: list[str]) -> int:
     return code
 
 
+def _output(options: argparse.Namespace, script: Script) -> Path:
+    if options.output is None and this_rank() is not None:
+        raise RunDirectoryError("several ranks record into one directory: name it with --output")
+    return options.output or Path("runs") / f"{script.path.stem}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
 def _target(options: argparse.Namespace, script: Script) -> Target:
     if options.function is None:
         return Target(module=options.module)
@@ -131,14 +138,17 @@ def _target(options: argparse.Namespace, script: Script) -> Target:
 
 def _plan(options: argparse.Namespace) -> Plan:
     measure = options.measure or Plan().measure
-    return Plan(options.warmup, measure, options.active, longer=options.measure is None)
+    in_step = this_rank() is not None
+    return Plan(
+        options.warmup, measure, options.active, longer=options.measure is None and not in_step, in_step=in_step
+    )
 
 
-def _job(options: argparse.Namespace, target: Target, directory: Path, run: str) -> Job:
+def _job(options: argparse.Namespace, target: Target, work: Path, run: str) -> Job:
     return first_job(
         options.script,
         tuple(options.arguments),
-        directory,
+        work,
         run,
         is_module=options.is_module,
         plan=_plan(options),

@@ -9,11 +9,14 @@ import sys
 from functools import cache
 from typing import Any, cast
 
+from capture.ranks import this_rank
+
 
 def describe() -> dict[str, Any]:
     """Return versions and device names as they stand in the manifest; None for torch's if it was never imported."""
     torch = cast(Any, sys.modules.get("torch"))
     cuda = bool(torch and torch.cuda.is_available())
+    rank = this_rank()
     return {
         "torch": torch.__version__ if torch else None,
         "cuda": torch.version.cuda if torch else None,
@@ -24,6 +27,7 @@ def describe() -> dict[str, Any]:
         "host": platform.node(),
         "cpu": platform.machine(),
         "cpu_threads": torch.get_num_threads() if torch else os.cpu_count(),
+        **({"rank": rank.number, "world_size": rank.of} if rank else {}),
     }
 
 

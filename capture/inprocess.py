@@ -42,7 +42,7 @@ def run(
     pool, name = list(inputs), uuid.uuid4().hex[:12]
     directory = RunDirectory(Path(output).absolute(), [], name)
     directory.create(force)
-    job = first_job("", (), directory.path, name, plan=plan or Plan(), seed=seed)
+    job = first_job("", (), directory.work, name, plan=plan or Plan(), seed=seed)
     where = f"{step.__code__.co_filename}:{step.__code__.co_firstlineno}" if hasattr(step, "__code__") else None
     described = {"kind": "function", "name": getattr(step, "__qualname__", type(step).__qualname__), "where": where}
     directory.describe(environment=environment.describe(), target=described)

@@ -20,6 +20,8 @@ class Plan:
     profiler_warmup: int = 2
     longer: bool = True
     """Whether short steps are measured more often than that, until their time is long enough to be honest."""
+    in_step: bool = False
+    """Whether other processes wait for this one's steps: then no phase may last by the clock."""
     available: int | None = None
     """Whole steps that the script is known to make; None before one run has ended by itself."""
 
@@ -35,7 +37,8 @@ class Plan:
         active = max(1, min(self.active, steps // 5))
         rest = steps - active - 1
         warmup = max(2, min(self.warmup, max(rest // 3, min(5, rest - 3))))
-        return Plan(warmup, min(self.measure, rest - warmup), active, 1, self.longer, steps)
+        measure = min(self.measure, rest - warmup)
+        return replace(self, warmup=warmup, measure=measure, active=active, profiler_warmup=1, available=steps)
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class Job:
     fallback_random: bool = False
     check_only: bool = False
     """Run only as far as the outputs are compared."""
+    turn: int = 0
+    """Which of the run's processes this is, counted from 1."""
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from capture.job import Job
 from capture.progress import Board, Line
+from capture.ranks import rendezvous
 from capture.tape import Tape
 
 POLL_S = 0.1
@@ -65,7 +66,7 @@ def _start(job: Job, log: Path | None) -> tuple[subprocess.Popen[bytes], int]:
         stdin=source,
         stdout=output,
         stderr=subprocess.STDOUT if output else None,
-        env={"PYTHONHASHSEED": str(job.seed % 2**32), **os.environ},
+        env={"PYTHONHASHSEED": str(job.seed % 2**32), **os.environ, **rendezvous(job.turn)},
         start_new_session=True,
     )
     os.close(source)

@@ -8,11 +8,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from capture.ranks import Rank
 from capture.records import SCHEMA_VERSION, FormRecord
 from tracelens.version import __version__
-
-MANIFEST = "run.json"
-WORK = ".work"
 
 
 class RunDirectoryError(Exception):
@@ -20,10 +18,11 @@ class RunDirectoryError(Exception):
 
 
 class RunDirectory:
-    """Writes a run; what is there at any moment is whole."""
+    """Writes a run, one rank's of several; what is there at any moment is whole."""
 
-    def __init__(self, path: Path, command: list[str], run: str) -> None:
+    def __init__(self, path: Path, command: list[str], run: str, rank: Rank | None = None) -> None:
         self.path, self._forms = path, dict[str, dict[str, Any]]()
+        self._suffix = rank.suffix if rank else ""
         self._head: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "tool": {"name": "tracelens", "version": __version__},
@@ -36,32 +35,36 @@ class RunDirectory:
 
     def create(self, force: bool) -> None:
         """Make the directory; an earlier run there is replaced only if forced, other files are never touched."""
-        manifest = self.path / MANIFEST
         if self.path.exists() and not self.path.is_dir():
             raise RunDirectoryError(f"{self.path} is a file; name a directory with --output")
-        if self.path.is_dir() and any(self.path.iterdir()):
+        if self.path.is_dir() and any(not self._is_other_ranks(path.name) for path in self.path.iterdir()):
             if not force:
                 raise RunDirectoryError(
                     f"{self.path} is not empty; choose another --output, or --force to replace a run"
                 )
-            if not manifest.exists():
+            if not self.manifest.exists():
                 raise RunDirectoryError(f"{self.path} is not empty and holds no run; choose another --output")
-            self._remove_run(manifest)
+            self._remove_run()
         self.work.mkdir(parents=True)
         self._write()
 
     @property
+    def manifest(self) -> Path:
+        """The manifest: `run.json`, of several ranks `run.rankN.json`."""
+        return self.path / f"run{self._suffix}.json"
+
+    @property
     def work(self) -> Path:
         """Folder of what is only needed while the run is under way."""
-        return self.path / WORK
+        return self.path / f".work{self._suffix}"
 
     def log(self, name: str) -> Path:
         """Path of a form's log."""
-        return self.path / f"{name}.log"
+        return self.path / f"{name}{self._suffix}.log"
 
     def trace(self, name: str) -> Path:
         """Path of a form's trace."""
-        return self.path / f"{name}.pt.trace.json.gz"
+        return self.path / f"{name}{self._suffix}.pt.trace.json.gz"
 
     def describe(self, **head: Any) -> None:
         """Set the environment, the target or anything else above the forms."""
@@ -86,16 +89,21 @@ class RunDirectory:
         shutil.rmtree(self.work, ignore_errors=True)
 
     def _write(self) -> None:
-        partial = self.path / f"{MANIFEST}.partial"
+        partial = self.manifest.with_name(f"{self.manifest.name}.partial")
         with partial.open("w") as file:
             json.dump({**self._head, "forms": self._forms}, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(self.path / MANIFEST)
+        partial.replace(self.manifest)
 
-    def _remove_run(self, manifest: Path) -> None:
-        for pattern in ("*.pt.trace.json.gz", "*.pt.trace.json.gz.partial", "*.log"):
-            for file in self.path.glob(pattern):
+    def _is_other_ranks(self, name: str) -> bool:
+        """Whether a file is of another rank, which may have begun before this one."""
+        words = name.split(".")
+        return bool(self._suffix) and self._suffix[1:] not in words and any(word.startswith("rank") for word in words)
+
+    def _remove_run(self) -> None:
+        for pattern in (".pt.trace.json.gz", ".pt.trace.json.gz.partial", ".log"):
+            for file in self.path.glob(f"*{self._suffix}{pattern}"):
                 file.unlink()
-        manifest.unlink()
+        self.manifest.unlink()
         shutil.rmtree(self.work, ignore_errors=True)

@@ -132,6 +132,8 @@ class Recorder:
         """Return the step at which measuring begins at the latest."""
         rest = self.plan.steps - self.plan.warmup
         available = self.plan.available
+        if self.plan.in_step:
+            return self.plan.warmup
         return self.plan.warmup * SETTLING if available is None else available - rest
 
     def _compare(self) -> None:
@@ -164,7 +166,8 @@ class Recorder:
         self._clock.start_chunk(detailed)
         self._board.show("measuring", 0, steps)
         done, seconds = 0, 0.0
-        while (done < steps and seconds < CHUNK_S) or (seconds < LEAST_CHUNK_S and self._spare > 0):
+        longest = math.inf if self.plan.in_step else CHUNK_S
+        while (done < steps and seconds < longest) or (seconds < LEAST_CHUNK_S and self._spare > 0):
             self._spare -= done >= steps
             self._board.step(done)
             yield

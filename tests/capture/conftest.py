@@ -52,13 +52,14 @@ class Workshop:
         path.write_text(textwrap.dedent(source))
         return path
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
         """Start the command; every torch process on one thread, with a compiler cache of its own."""
         environment = {
             **os.environ,
             "PYTHONPATH": str(PROJECT),
             "OMP_NUM_THREADS": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"),
+            **variables,
         }
         return subprocess.Popen(
             [sys.executable, "-P", "-c", CAPTURE, "--output", str(self.path), *words],

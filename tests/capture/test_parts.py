@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import gzip
 import json
@@ -13,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -24,14 +22,15 @@ from torch import nn
 from capture import failure, torch_private
 from capture.compare import Samples, compare, error
 from capture.discover import Discovery, OptimizerSteps
+from capture.forms.allocations import Allocations
 from capture.forms.inputs import Inputs
 from capture.forms.outputs import Outputs
 from capture.forms.signature import put_together, refuse_host_inputs, signature, take_apart
 from capture.job import LEAST_STEPS, Job, Plan, Target
 from capture.manifest import RunDirectory, RunDirectoryError
+from capture.ranks import Rank, rendezvous, this_rank
 from capture.records import FormRecord, counted
 from capture.region import ModuleRegion
-from capture.script import ScriptError, functions, mark
 from capture.stamping import publish_trace
 from capture.tape import Tape
 
@@ -119,33 +118,23 @@ def test_verdict_names_the_worst_tensor() -> None:
     assert compare(samples(half), samples({})).outputs == "unchecked"
 
 
+def test_whole_numbers_that_differ_are_counted_and_told_from_values_that_do() -> None:
+    chosen, other = torch.tensor([1, 2, 3, 4]), torch.tensor([1, 2, 3, 9])
+    alone = compare(samples({"a": chosen}), samples({"a": other}))
+    assert (alone.outputs, alone.note[:36]) == ("differ", "a: 1 of 4 whole numbers differ; retu")
+    values, off = torch.ones(2), torch.zeros(2)
+    tie = compare(samples({"a": chosen, "b": values}), samples({"a": other, "b": values}))
+    assert (tie.outputs, "near-ties" in tie.note) == ("differ", True)
+    wrong = compare(samples({"a": chosen, "b": values}), samples({"a": other, "b": off}))
+    assert (wrong.outputs, "near-ties" in wrong.note) == ("differ", False)
+
+
 def test_training_is_compared_by_what_it_changed() -> None:
     same = {"loss": torch.ones(1)}
     assert compare(samples(same, 1.0), samples(same, 1.01)).outputs == "match"
     lost = compare(samples(same, 1.0), samples(same, 0.5))
     assert (lost.outputs, lost.largest_error) == ("differ", 0.5)
     assert lost.note.startswith("parameters")
-
-
-def test_functions_by_qualified_name() -> None:
-    tree = ast.parse("def a():\n  def b(): pass\nclass C:\n  @staticmethod\n  def d(): pass\nif 1:\n  def e(): pass\n")
-    assert set(functions(tree)) == {"a", "a.b", "C.d", "e"}
-    with pytest.raises(ScriptError, match="no function x"):
-        mark(tree, "x")
-
-
-def test_marked_function_is_decorated_above_its_own_decorators_and_below_staticmethod() -> None:
-    source = "class C:\n  @staticmethod\n  @half\n  def d(x): return x\nresult = C.d(8)\n"
-    tree = ast.parse(source)
-    mark(tree, "C.d")
-    seen: list[Any] = []
-
-    def region(function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *args: seen.append(args) or function(*args)
-
-    space: dict[str, Any] = {"__tracelens_region__": region, "half": lambda function: lambda x: function(x) / 2}
-    exec(compile(tree, "script.py", "exec"), space)
-    assert (space["result"], seen) == (4.0, [(8,)])
 
 
 class Still:
@@ -314,6 +303,49 @@ def test_private_interfaces_degrade_to_none(monkeypatch: pytest.MonkeyPatch) -> 
     outputs.watch([torch.ones(1)])
     outputs.look()
     assert outputs.held, "what cannot be known is copied"
+
+
+def test_generated_code_is_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failure.is_users("/home/me/train.py")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/scratch/cache")
+    assert not failure.is_users("/scratch/cache/43/c43.py")
+    assert not failure.is_users(torch.__file__)
+
+
+def test_allocations_of_captures_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    record, found = FormRecord(), Allocations()
+    with found.counted():
+        pass
+    found.report(record)
+    assert (record.capture_allocations, record.graph_mib) == (None, None)
+    stats = iter([(10, 0), (13, 2 << 20), (20, 2 << 20), (21, 3 << 20)])
+    keys = "allocation.all.allocated", "reserved_bytes.all.current"
+    monkeypatch.setattr(torch.cuda, "memory_stats", lambda: dict(zip(keys, next(stats), strict=True)))
+    for _ in range(2):
+        with found.counted():
+            pass
+    found.report(record)
+    assert (record.capture_allocations, record.graph_mib) == (4, 3.0)
+
+
+def test_ranks_meet_on_a_port_of_their_own_at_each_turn() -> None:
+    assert this_rank({"RANK": "0", "WORLD_SIZE": "1"}) is None
+    assert rendezvous(1, {"MASTER_PORT": "29500"}) == {}
+    job = {"RANK": "3", "WORLD_SIZE": "4", "MASTER_PORT": "29500"}
+    assert this_rank(job) == Rank(3, 4)
+    assert rendezvous(2, job) == {"MASTER_PORT": "29502", "TORCHELASTIC_USE_AGENT_STORE": "False"}
+
+
+def test_a_rank_leaves_the_files_of_others_alone(tmp_path: Path) -> None:
+    for rank in (Rank(1, 12), Rank(11, 12)):
+        RunDirectory(tmp_path, [], "r", rank).create(force=False)
+    with pytest.raises(RunDirectoryError, match="--force"):
+        RunDirectory(tmp_path, [], "s", Rank(1, 12)).create(force=False)
+    RunDirectory(tmp_path, [], "s", Rank(1, 12)).create(force=True)
+    runs = [json.loads((tmp_path / f"run.rank{rank}.json").read_text())["run"] for rank in (1, 11)]
+    assert runs == ["s", "r"]
+    with pytest.raises(RunDirectoryError, match="not empty"):
+        RunDirectory(tmp_path, [], "r").create(force=False)
 
 
 def test_rows_are_counted() -> None:

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 import time
 
 import pytest
 
 from tests.capture.conftest import Workshop
 
-TRAIN = """
-    import sys
-
-    import torch
-    from torch import nn
-
-
+STEPS = """
     def train_step(model, optimizer, x):
         optimizer.zero_grad()
         loss = model(x).square().mean()
         loss.backward()
         optimizer.step()
         return loss
+"""
+TRAIN = """
+    import os
+    import sys
+
+    assert "torch" not in sys.modules
+    os.environ["OMP_NUM_THREADS"] = "2"
+
+    import torch
+    from steps import train_step
+    from torch import nn
 
 
     def main(steps):
@@ -51,11 +58,8 @@ MISBEHAVES_COMPILED = """
 
     @torch.compiler.disable
     def misbehave():
-        kind = sys.argv[1]
-        if kind == "hangs":
+        if sys.argv[1] == "hangs":
             time.sleep(1000)
-        if kind == "dies":
-            os.kill(os.getpid(), signal.SIGKILL)
         return torch.empty(1 << 60)
 
 
@@ -67,30 +71,28 @@ MISBEHAVES_COMPILED = """
         def forward(self, x):
             if torch.compiler.is_compiling():
                 misbehave()
+            elif len(sys.argv) > 2 and x[0] == int(sys.argv[2]):
+                os.kill(os.getpid(), signal.SIGKILL)
             return x
 
 
     net = Net()
     with torch.no_grad():
-        for _ in range(100):
-            net(torch.ones(3))
+        for step in range(100):
+            net(torch.full((3,), step))
 """
 FEW = ("--warmup", "6", "--measure", "6", "--active", "1")
 
 
-def test_training_steps_run_from_one_optimizer_step_to_the_next(workshop: Workshop) -> None:
+def test_training_steps_run_from_one_optimizer_step_to_the_next_and_phases_shrink_to_a_short_script(
+    workshop: Workshop,
+) -> None:
     workshop.write(TRAIN)
-    run = workshop.capture("--forms", "eager", *FEW, "script.py", "60")
+    workshop.write(STEPS, "steps.py")
+    run = workshop.capture("--forms", "eager", "script.py", "12")
     assert run.code == 0, run.stderr
     assert run.manifest["target"]["kind"] == "training_step"
     assert run.manifest["target"]["name"].endswith("Sequential"), "the model, not the loss"
-    assert run.form("eager")["steps"] == 6
-
-
-def test_phases_shrink_to_a_short_script_and_say_so(workshop: Workshop) -> None:
-    workshop.write(TRAIN)
-    run = workshop.capture("--forms", "eager", "script.py", "12")
-    assert run.code == 0, run.stderr
     assert "only 12 whole steps" in run.stderr
     form = run.form("eager")
     assert form["step_ms"] is not None
@@ -98,12 +100,14 @@ def test_phases_shrink_to_a_short_script_and_say_so(workshop: Workshop) -> None:
     assert form["trace"] is not None
 
 
-def test_function_is_the_whole_step(workshop: Workshop) -> None:
+def test_function_of_an_imported_file_is_the_whole_step_and_settings_before_torch_count(workshop: Workshop) -> None:
     workshop.write(TRAIN)
+    path = workshop.write(STEPS, "steps.py")
     run = workshop.capture("--forms", "eager", *FEW, "--function", "train_step", "--to-end", "script.py", "30")
     assert run.code == 0, run.stderr
-    assert run.manifest["target"]["kind"] == "function"
-    assert run.manifest["target"]["name"] == "train_step"
+    assert run.manifest["target"] == {"kind": "function", "name": "train_step", "where": f"{path}:2"}
+    assert run.form("eager")["steps"] == 6
+    assert run.manifest["environment"]["cpu_threads"] == min(2, os.cpu_count() or 1)
     assert "finished" in run.stdout
 
 
@@ -111,28 +115,58 @@ def test_unknown_function_lists_the_known_ones(workshop: Workshop) -> None:
     workshop.write(TRAIN)
     run = workshop.capture("--function", "step", "script.py")
     assert run.code == 2
-    assert "main, train_step" in run.stderr
+    assert "it has main" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
 
 
-def test_module_by_name_in_a_package_run_with_m(workshop: Workshop) -> None:
+def test_module_by_name_in_a_package_run_with_m_whose_workers_find_its_own_capture(workshop: Workshop) -> None:
+    workshop.write("def double(x):\n    return 2 * x\n", "capture/__init__.py")
     workshop.write("", "package/__init__.py")
     workshop.write("from torch import nn\nclass Net(nn.Sequential): pass\n", "package/net.py")
     workshop.write(
         """
-        import sys, torch
-        from torch import nn
-        from package.net import Net
-        model = Net(nn.Linear(2, 2), nn.Linear(2, 2))
-        print(__name__, __package__, sys.argv[1:])
-        for _ in range(40):
-            model(torch.ones(2))
+        import multiprocessing
+        import sys
+        from capture import double
+
+        if __name__ == "__main__":
+            import torch
+            from torch import nn
+            from package.net import Net
+            from capture import double as again
+
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print("doubled", pool.map(double, [1, 2]), again is double)
+            model = Net(nn.Linear(2, 2), nn.Linear(2, 2))
+            print(__name__, __package__, sys.argv[1:])
+            for _ in range(40):
+                model(torch.ones(2))
         """,
         "package/__main__.py",
     )
     run = workshop.capture("--forms", "eager", *FEW, "--module", "model.1", "-m", "package", "x")
     assert run.code == 0, run.stderr
     assert "__main__ package ['x']" in run.stdout
+    assert "doubled [2, 4] True" in run.stdout
     assert run.manifest["target"]["name"].endswith("Linear")
+
+
+def test_a_script_that_compiles_itself_is_noted(workshop: Workshop) -> None:
+    workshop.write(
+        """
+        import torch
+        from torch import nn
+
+        net = torch.compile(nn.Linear(2, 2), backend="eager")
+        for _ in range(40):
+            net(torch.ones(2))
+        """
+    )
+    run = workshop.capture("--forms", "eager", *FEW, "script.py")
+    assert run.code == 0, run.stderr
+    assert run.form("eager")["notes"] == [
+        "the script calls torch.compile itself (1 compiler graph): its eager form is compiled already"
+    ]
 
 
 def test_raising_script_ends_as_under_python(workshop: Workshop) -> None:
@@ -157,34 +191,14 @@ def test_early_exit_keeps_its_code_and_message(workshop: Workshop) -> None:
     assert "enough" in run.stderr.splitlines()
 
 
-def test_spawned_workers_find_the_scripts_own_capture(workshop: Workshop) -> None:
-    workshop.write("def double(x):\n    return 2 * x\n", "capture/__init__.py")
-    workshop.write(
-        """
-        import multiprocessing
-        import torch
-        from torch import nn
-        from capture import double
-
-        if __name__ == "__main__":
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                print("doubled", pool.map(double, [1, 2]))
-            net = nn.Linear(2, 2)
-            for _ in range(40):
-                net(torch.ones(2))
-        """
-    )
-    run = workshop.capture("--forms", "eager", *FEW, "script.py")
-    assert run.code == 0, run.stderr
-    assert "doubled [2, 4]" in run.stdout
-
-
-def test_hang_in_one_form_costs_only_that_form(workshop: Workshop) -> None:
+def test_a_death_in_one_form_and_a_hang_in_another_cost_only_these(workshop: Workshop) -> None:
     workshop.write(MISBEHAVES_COMPILED)
-    run = workshop.capture("--forms", "eager,compile", "--timeout", "30", *FEW, "script.py", "hangs")
+    run = workshop.capture("--forms", "eager,compile,replay", "--timeout", "30", *FEW, "script.py", "hangs", "8")
     assert run.code == 0, run.stderr
-    assert run.form("eager")["step_ms"] is not None
+    assert run.manifest["complete"]
+    assert run.form("eager")["error"] == "killed by signal 9"
     assert "did not end within 30 s (while warming up)" in run.form("compile")["error"]
+    assert run.form("replay")["blockers"][0]["id"] == "no_cuda"
 
 
 def test_lack_of_memory_in_one_form_is_its_result(workshop: Workshop) -> None:
@@ -193,14 +207,7 @@ def test_lack_of_memory_in_one_form_is_its_result(workshop: Workshop) -> None:
     assert run.code == 0, run.stderr
     blocker = run.form("compile")["blockers"][0]
     assert blocker["id"] == "memory"
-    assert blocker["where"] == f"{path}:18"
-
-
-def test_death_of_one_form_is_its_result(workshop: Workshop) -> None:
-    workshop.write(MISBEHAVES_COMPILED)
-    run = workshop.capture("--forms", "eager,compile", *FEW, "script.py", "dies")
-    assert run.code == 0, run.stderr
-    assert run.form("compile")["error"] == "killed by signal 9"
+    assert blocker["where"] == f"{path}:15"
 
 
 DIFFERS = """
@@ -272,7 +279,7 @@ def test_interrupt_leaves_what_was_finished(workshop: Workshop) -> None:
 
 
 def test_nothing_repeats_and_an_earlier_run_is_replaced_only_by_force(workshop: Workshop) -> None:
-    workshop.write("import torch\n")
+    workshop.write("print('nothing')\n")
     nothing = workshop.capture("--forms", "eager", "script.py")
     assert nothing.code == 2
     assert "--function" in nothing.form("eager")["error"]
@@ -294,3 +301,35 @@ def test_folder_without_a_run_is_left_alone(workshop: Workshop) -> None:
     run = workshop.capture("--force", "script.py")
     assert run.code == 2
     assert "holds no run" in run.stderr
+
+
+RANKS = """
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+
+    dist.init_process_group("gloo")
+    model = DistributedDataParallel(nn.Linear(4, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(40):
+        model(torch.randn(8, 4)).sum().backward()
+        optimizer.step()
+"""
+
+
+def test_ranks_of_one_job_keep_step_and_leave_files_of_their_own(workshop: Workshop) -> None:
+    workshop.write(RANKS)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        job = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1] - 1)}
+    ranks = [workshop.start("--forms", "eager", *FEW, "script.py", RANK=str(rank), **job) for rank in range(2)]
+    for rank, process in enumerate(ranks):
+        _, stderr = process.communicate(timeout=200)
+        assert process.returncode == 0, stderr
+        manifest = json.loads((workshop.path / f"run.rank{rank}.json").read_text())
+        assert manifest["complete"]
+        assert (manifest["environment"]["rank"], manifest["environment"]["world_size"]) == (rank, 2)
+        assert manifest["forms"]["eager"]["steps"] == 6
+        assert (workshop.path / manifest["forms"]["eager"]["trace"]).is_file()
+    assert len(list(workshop.path.iterdir())) == 4

@@ -153,3 +153,11 @@ def test_a_run_in_markdown_tells_when_the_set_up_has_paid(capsys: Capture) -> No
     page = Path("run.md").read_text(encoding="utf-8")
     assert "| set-up pays after |" in page
     assert "40,000 steps" in page
+
+
+def test_notes_of_the_forms_and_the_rank_are_told(capsys: Capture) -> None:
+    forms = {**runs.ALL, "eager": {**runs.ALL["eager"], "notes": ["the script compiles itself", 3]}}
+    runs.write_run(Path("run"), forms, environment={"rank": 0, "world_size": 8})
+    text = printed(capsys, "run")
+    assert text.startswith("! the script compiles itself\n")
+    assert "run (rank 0 of 8)" in text

@@ -104,3 +104,16 @@ def test_any_form_object_is_read_or_refused(tmp_path_factory: pytest.TempPathFac
         return
     assert run is not None
     assert list(run.forms) == ["eager"]
+
+
+def test_of_several_ranks_the_first_is_read(tmp_path: Path) -> None:
+    runs.write_run(tmp_path, traces=("eager",))
+    for rank in ("2", "10"):
+        (tmp_path / f"run.rank{rank}.json").write_bytes((tmp_path / "run.json").read_bytes())
+    (tmp_path / "run.rank2.json").write_text('{"forms": {}, "run": "second"}')
+    (tmp_path / "run.json").unlink()
+    (tmp_path / "eager.pt.trace.json.gz").rename(tmp_path / "eager.rank2.pt.trace.json.gz")
+    run = read_run(tmp_path)
+    assert run is not None
+    assert run.manifest["run"] == "second"
+    assert run.first_trace() == tmp_path / "eager.rank2.pt.trace.json.gz"

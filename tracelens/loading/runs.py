@@ -12,7 +12,8 @@ import orjson
 
 from tracelens.errors import UnreadableError
 
-MANIFEST: Final = "run.json"
+MANIFESTS: Final = ("run.json", "run.rank*.json")
+"""The manifest of a run, or one of each rank where there are several."""
 SCHEMA_VERSION: Final = 1
 FORMS: Final = ("eager", "compile", "replay", "both")
 Record: TypeAlias = Mapping[str, Any]
@@ -47,11 +48,13 @@ class Run:
 def read_run(folder: Path) -> Run | None:
     """The run in a directory, None where there is none; UnreadableError, in one line, for a damaged manifest.
 
-    An object without forms is a file of another program."""
-    path = folder / MANIFEST
+    Of several ranks it is the first. An object without forms is a file of another program."""
+    path = folder
     try:
-        if not path.is_file():
+        found = _manifest(folder)
+        if found is None:
             return None
+        path = found
         manifest: object = json.loads(path.read_bytes(), parse_constant=lambda _: None)
         orjson.dumps(manifest)
     except OSError as error:
@@ -62,6 +65,16 @@ def read_run(folder: Path) -> Run | None:
     if not isinstance(manifest, dict):
         raise _damaged(path, "no JSON object")
     return _run(folder, path, cast("Record", manifest)) if "forms" in manifest else None
+
+
+def _manifest(folder: Path) -> Path | None:
+    """The manifest in a directory, of several ranks the first one's."""
+    found = (
+        path
+        for pattern in MANIFESTS
+        for path in sorted(folder.glob(pattern), key=lambda path: (len(path.name), path.name))
+    )
+    return next((path for path in found if path.is_file()), None)
 
 
 def _run(folder: Path, path: Path, manifest: Record) -> Run:
@@ -76,7 +89,9 @@ def _run(folder: Path, path: Path, manifest: Record) -> Run:
     if wrong:
         raise _damaged(path, f"forms.{wrong[0]} is no object")
     forms = {name: cast("Record", entries[name]) for name in FORMS if name in entries}
-    found = {name: _trace(folder, forms.get(name, {}).get("trace") or f"{name}.pt.trace.json.gz") for name in FORMS}
+    rank = path.stem.removeprefix("run")
+    names = {name: forms.get(name, {}).get("trace") or f"{name}{rank}.pt.trace.json.gz" for name in FORMS}
+    found = {name: _trace(folder, names[name]) for name in FORMS}
     return Run(folder, manifest, forms, {name: trace for name, trace in found.items() if trace is not None})
 
 

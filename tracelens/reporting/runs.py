@@ -59,7 +59,9 @@ def origin(run: RunEntry) -> str:
     torch, gpu = environment.get("torch"), environment.get("gpu")
     on = f" on {gpu}" if gpu else ""
     told = [command, f"torch {torch}{on}" if torch else ""]
-    return ": ".join(filter(None, [run["path"], ", ".join(filter(None, told))]))
+    ranks = environment.get("world_size")
+    where = f"{run['path']} (rank {environment.get('rank')} of {ranks})" if ranks else run["path"]
+    return ": ".join(filter(None, [where, ", ".join(filter(None, told))]))
 
 
 def target(run: RunEntry) -> str:
