@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.advice.results import Advice, AfterFix, Blocker, Finding, Form, Range, Recommendation
+from tracelens.analysis.handles import NumberedGaps
 from tracelens.analysis.parts import CLASSES, Part
 from tracelens.analysis.results import Analysis, Attribution, Check, Steps, Timeline, Trust
 from tracelens.analysis.table import Table
@@ -93,6 +94,7 @@ def analysis() -> Analysis:
         timeline=Timeline(0, nothing, nothing, codes, rows),
         attribution=attribution(),
         trust=trust(),
+        numbered=NumberedGaps({}, {}, nothing, nothing),
         tables={
             "kernels": kernels(),
             "operators": operators(),

@@ -45,6 +45,7 @@ def analyze(
         timeline=timeline,
         attribution=attribution,
         trust=judge_trust(trace, steps, timeline, attribution),
+        numbered=numbered,
         tables={
             "kernels": kernel_table(trace, steps, chosen),
             "operators": operator_table(trace, steps, chosen),

@@ -15,6 +15,8 @@ from tracelens.model.windows import Window
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tracelens.analysis.handles import NumberedGaps
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
@@ -113,6 +115,8 @@ class Analysis:
     timeline: Timeline
     attribution: Attribution
     trust: Trust
+    numbered: NumberedGaps
+    """The gaps of all devices, by which their handles are numbered."""
     tables: Mapping[str, Table]
     """The same tables as numpy columns, by name."""
 

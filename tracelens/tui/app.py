@@ -289,7 +289,8 @@ def _all_details(atlas: Atlas, selection: Selection) -> list[Row]:
     """As `tracelens show` prints it; of events without a handle the arguments alone."""
     handle = atlas.handle(selection)
     try:
-        known = describe(atlas.trace, handle) if handle is not None else _bare_details(atlas.trace, selection.row)
+        bare = handle is None
+        known = _bare_details(atlas.trace, selection.row) if bare else describe(atlas.trace, handle, atlas.numbered)
         return [row(line) for line in to_text(known).splitlines()]
     except TraceLensError as error:
         return [row(str(error))]

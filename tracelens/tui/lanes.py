@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Timeline
-from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace
+from tracelens.model.events import ABSENT, NO_STREAM, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace
 from tracelens.tui.coverage import Coverage
 from tracelens.tui.inks import CLASS_INKS, Ink
 
@@ -149,9 +149,10 @@ def _streams(trace: Trace) -> list[Lane]:
     """One lane per stream of each device."""
     events = trace.events
     work = np.flatnonzero(events.device_work())
-    places = np.unique(np.stack([events.device[work], events.stream[work]]), axis=1).T.tolist()
+    # As one number: sorting pairs holds up all other threads.
+    places = np.unique((events.device[work].astype(np.int64) << 32) + events.stream[work] - NO_STREAM)
     lanes: list[Lane] = []
-    for device, stream in places:
+    for device, stream in zip((places >> 32).tolist(), ((places & 0xFFFFFFFF) + NO_STREAM).tolist(), strict=True):
         rows = work[(events.device[work] == device) & (events.stream[work] == stream)]
         ink = np.where(events.category[rows] == Category.KERNEL, Ink.COMPUTE, Ink.COPY).astype(np.uint8)
         ink[is_communication(trace, rows)] = Ink.COMMUNICATION

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracelens.advice.results import Advice
 from tracelens.analysis import handles
-from tracelens.analysis.handles import NumberedGaps, all_gaps, handles_of, resolve
+from tracelens.analysis.handles import NumberedGaps, handles_of, resolve
 from tracelens.analysis.results import Analysis, Gaps
 from tracelens.loading.runs import Run
 from tracelens.model.events import ABSENT, Category, Role, Trace
@@ -65,7 +65,7 @@ class Atlas:
     def of(cls, analysis: Analysis) -> Atlas:
         """Of the analysed device and its trace; takes a while for a million events."""
         lanes = trace_lanes(analysis.trace, analysis.timeline)
-        return cls(analysis.trace, analysis.device, tuple(lanes), all_gaps(analysis.trace))
+        return cls(analysis.trace, analysis.device, tuple(lanes), analysis.numbered)
 
     @property
     def gaps(self) -> Gaps | None:
@@ -92,7 +92,7 @@ class Atlas:
 
     def find(self, handle: str) -> Selection:
         """What a handle names; UsageError when it names nothing."""
-        target = resolve(self.trace, handle)
+        target = resolve(self.trace, handle, self.numbered)
         if target.prefix == handles.GAP and target.device == self.device:
             return Selection(gap=target.gap)
         return Selection(row=target.row)
