@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias
 
 MOST_PLACES: Final = 256
 """A place holds about 40 KB: the last 32 KB of text, and tables."""
-APART: Final = 1 << 22
+APART: Final = 1 << 21
 """Bytes of text between two places at first: what inflates in a few ms."""
 _MOST_FILES: Final = 4
 
