@@ -16,7 +16,7 @@ from tracelens.loading import load_trace
 
 TABLE = FOLDER / "validation.md"
 SETS = {
-    "validation": "Measured and put away unseen; predicted once, by constants that were fixed before.",
+    "validation": "Put away unseen for [the first run](first_run.md); constants have seen these measurements since.",
     "calibration": "Constants were fitted with these measurements in view.",
     "measured": "Constants were fitted with these measurements in view; the programs were not kept.",
 }
