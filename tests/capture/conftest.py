@@ -59,6 +59,7 @@ class Workshop:
             "PYTHONPATH": str(PROJECT),
             "OMP_NUM_THREADS": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"),
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no pool of processes that import torch again
             **variables,
         }
         return subprocess.Popen(
