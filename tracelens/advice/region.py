@@ -15,7 +15,7 @@ from tracelens.advice.outside import outside_ns
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace
+from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
 
 OPTIMIZER_STEP: Final = "Optimizer.step#"
 """What torch names the annotation around Optimizer.step; the class follows."""
@@ -192,7 +192,7 @@ class _Host:
         self.start, self.end = (int(bound) for bound in steps.host[step])
         events = trace.events
         inside = (events.start >= self.start) & (events.start < self.end) & (events.phase == ord("X"))
-        host = ~np.isin(events.category, (Category.SPAN, Category.DEVICE_SYNC, Category.DEVICE_ANNOTATION))
+        host = ~among(events.category, (Category.SPAN, Category.DEVICE_SYNC, Category.DEVICE_ANNOTATION))
         self.rows: Int64s = np.flatnonzero(inside & host & ~events.device_work())
         launches = (steps.owner != ABSENT) & (events.role == Role.LAUNCH)
         calls = events.duration[np.flatnonzero(launches & (events.category == Category.RUNTIME))]
