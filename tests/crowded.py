@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,11 +21,14 @@ def write(path: Path, steps: int, devices: int = 4) -> int:
 
     Each launch lies under a stack of Python frames on one of the host threads; kernels take turns on the streams of all
     devices, 20 us each, none at the same time as another of its device."""
-    texts = list(map(json.dumps, _metadata()))
-    for step in range(steps):
-        texts += map(json.dumps, _step(step, devices))
-    path.write_text('{"schemaVersion": 1, "traceEvents": [\n' + ",\n".join(texts) + "\n]}")
-    return len(texts)
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"schemaVersion": 1, "traceEvents": [')
+        for event in chain(_metadata(), *(_step(step, devices) for step in range(steps))):
+            file.write((",\n" if count else "\n") + json.dumps(event))
+            count += 1
+        file.write("\n]}")
+    return count
 
 
 def _metadata() -> Iterator[dict[str, Any]]:

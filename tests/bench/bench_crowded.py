@@ -1,8 +1,8 @@
 """Does an event cost the same in ever larger crowds? python -m tests.bench.bench_crowded [--frames 50000 ...].
 
 Writes traces of many threads, Python frames, streams and devices, loads them and reports on them, each in a process of
-its own. Prints the least seconds and peak resident memory of three runs, and what each event more than in the row above
-has cost.
+its own. Prints the least processor seconds and peak resident memory of three runs, and what each event more than in the
+row above has cost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def cost_of(frames: int) -> Cost:
         path = Path(folder, "trace.json")
         events = crowded.write(path, max(1, frames // crowded.FRAMES_PER_LAUNCH // crowded.LAUNCHES_PER_STEP))
         runs = {name: [run([*COMMANDS[name], str(path)]) for _ in range(ROUNDS)] for name in ("load", "report")}
-    seconds = {name: min(one.seconds for one in several) for name, several in runs.items()}
+    seconds = {name: min(one.cpu_seconds for one in several) for name, several in runs.items()}
     return Cost(events, seconds, {name: min(one.peak_bytes for one in several) for name, several in runs.items()})
 
 
