@@ -10,7 +10,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
-from tracelens.advice.host_time import call_gauge, outside_time
+from tracelens.advice.host_time import call_gauge, outside_time, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region
 from tracelens.analysis.waits import blocking_waits
@@ -31,10 +31,12 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     if compiled.untraceable:
         extra = C.BROKEN_COMPILE * eager.mid
         return Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
-    host = _host(facts.region, compiled, pieces) + outside_time(facts.region)
+    outside = outside_time(facts.region)
+    host = _host(facts.region, compiled, pieces) + (0.0 if len(facts.region.waits) else outside)
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     mid = slower_of(host, device.mid, C.COMPILED_SIGMA)
-    return Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
+    inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
+    return with_outside(inside, facts.region) if len(facts.region.waits) else inside
 
 
 def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: int) -> Both:
@@ -44,10 +46,10 @@ def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: 
     launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH)
     replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
     if capturable:
-        return Both(replayed.at_least(C.REPLAY_FLOOR + outside_time(facts.region)), "manual")
+        return Both(with_outside(replayed.at_least(C.REPLAY_FLOOR), facts.region), "manual")
     if compiled.untraceable:
         return Both(_untraceable(facts.region), "reduce-overhead")
-    return Both(_trees(facts.region, replayed, pieces), "reduce-overhead")
+    return Both(with_outside(_trees(facts.region, replayed, pieces), facts.region), "reduce-overhead")
 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> float:
@@ -83,7 +85,6 @@ def _trees(region: Region, replayed: Estimate, pieces: int) -> Estimate:
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters + C.REGION_OVERHEAD * (pieces - 1)
     else:
         host = C.TREE_FLOOR + C.REGION_OVERHEAD * (pieces - 1)
-    host += outside_time(region)
     if pieces == 1:
         return Estimate(max(host, replayed.mid), max(0.75 * host, replayed.low), max(1.5 * host, replayed.high))
     mid = max(host, replayed.mid) + 0.6 * min(host, replayed.mid)

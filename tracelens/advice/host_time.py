@@ -23,6 +23,14 @@ def outside_time(region: Region) -> float:
     return host_scale(region).mid * region.outside
 
 
+def with_outside(inside: Estimate, region: Region) -> Estimate:
+    """A step whose host works outside as well: after a wait the device idles meanwhile, else it works on."""
+    outside = outside_time(region)
+    if len(region.waits):
+        return inside + Estimate(outside, outside, outside)
+    return inside.at_least(C.REPLAY_FLOOR + outside) if outside else inside
+
+
 def as_compiled(region: Region) -> Region:
     """The region of a compiled step, whose host the profiler slows less."""
     ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
-from tracelens.advice.host_time import outside_time
+from tracelens.advice.host_time import with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.schedule import graph_spacing
 
@@ -18,6 +18,5 @@ def predict_replay(facts: Facts) -> Estimate:
         facts.sustained.low * (span.least + span.expected) / 2,
         facts.sustained.high * (span.most + span.expected) / 2 + C.GRAPH_LAUNCH,
     )
-    return (device + input_copies(facts.region, facts.bandwidth.rate)).at_least(
-        C.REPLAY_FLOOR + outside_time(facts.region)
-    )
+    replayed = device + input_copies(facts.region, facts.bandwidth.rate)
+    return with_outside(replayed.at_least(C.REPLAY_FLOOR), facts.region)
