@@ -18,6 +18,7 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.runs import Run, read_run
 from tracelens.tui import _traces_in
 from tracelens.tui.app import TraceLens
+from tracelens.tui.lanes import LaneKind
 from tracelens.tui.links import Place
 from tracelens.tui.opening import Opening
 from tracelens.tui.runs import changes, step_facts
@@ -186,3 +187,27 @@ async def test_a_run_without_traces_shows_what_it_measured(run: Path) -> None:
 def test_a_directory_lists_traces_without_manifests(run: Path) -> None:
     assert [path.name for path in _traces_in(str(run))] == ["both.pt.trace.json.gz", "eager.pt.trace.json.gz"]
     assert _traces_in(str(run / "run.json")) == []
+
+
+SAMPLES = sorted((Path(__file__).parent.parent.parent / "sample_traces").glob("*/run.json"))
+
+
+@pytest.mark.parametrize("manifest", SAMPLES, ids=lambda path: path.parent.name)
+async def test_recorded_runs_lie_side_by_side(manifest: Path) -> None:
+    async with forms(manifest.parent, size=(200, 50)) as (app, pilot):
+        run = read_run(manifest.parent)
+        assert run is not None
+        steps = app.query_one("#forms LaneView", LaneView).state
+        streams = {lane.title.partition(" stream")[0] for lane in steps.lanes if lane.kind == LaneKind.STREAM}
+        assert streams == set(run.traces)
+        assert all(int(lane.start[0]) >= 0 for lane in steps.lanes if lane.kind == LaneKind.STREAM)
+        first, *_, last = run.traces
+        await pressed(pilot, *["down"] * list(run.forms).index(last))
+        assert shows(app, f"Kernels, {first} to {last}"), screen(app)
+        await pressed(pilot, "down")
+        name = app.switcher.query_one(FormsView).changed
+        assert (name is None) == shows(app, "0 vanished, 0 appeared, 0 changed")
+        await pressed(pilot, "enter")
+        await settled(app, pilot)
+        if name is not None:
+            assert app.switcher.query_one(TimelineView).selected_name == name

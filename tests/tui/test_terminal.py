@@ -33,16 +33,16 @@ class Terminal:
         script.write_text(f"env {program}\necho code $?\nstty -a | grep -o -- '-\\?echo '\nsleep 600\n")
         where = ["-x", str(size[0]), "-y", str(size[1]), "-c", str(folder)]
         clean = {k: v for k, v in os.environ.items() if k not in ("TMUX", "NO_COLOR")}
-        self._tmux("-f", "/dev/null", "new-session", "-d", *where, f"sh {script}", environment=clean)
+        self.tmux("-f", "/dev/null", "new-session", "-d", *where, f"sh {script}", environment=clean)
 
-    def _tmux(self, *words: str, environment: dict[str, str] | None = None) -> str:
+    def tmux(self, *words: str, environment: dict[str, str] | None = None) -> str:
         assert TMUX is not None
         done = subprocess.run([TMUX, "-S", self.socket, *words], capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def screen(self) -> str:
-        return self._tmux("capture-pane", "-p")
+        return self.tmux("capture-pane", "-p")
 
     def wait(self, *words: str) -> str:
         """The screen, once all words are on it."""
@@ -59,22 +59,22 @@ class Terminal:
         pytest.fail(f"{what} never came:\n{self.screen()}")
 
     def press(self, *keys: str) -> None:
-        self._tmux("send-keys", *keys)
+        self.tmux("send-keys", *keys)
 
     def type(self, text: str) -> None:
-        self._tmux("send-keys", "-l", text)
+        self.tmux("send-keys", "-l", text)
 
     def resize(self, width: int, height: int) -> None:
-        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
 
     def program(self) -> int:
         """Process id of the app."""
-        shell = int(self._tmux("display-message", "-p", "#{pane_pid}"))
+        shell = int(self.tmux("display-message", "-p", "#{pane_pid}"))
         children = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
         return int(children[0])
 
     def close(self) -> None:
-        self._tmux("kill-server")
+        self.tmux("kill-server")
 
 
 @pytest.fixture
@@ -131,6 +131,18 @@ def test_a_signal_leaves_the_terminal_as_it_was(
     screen = terminal.wait("code 130", "\necho")
     assert "Traceback" not in screen
     assert "What costs most" not in screen
+
+
+def test_what_is_copied_reaches_the_clipboard_oftmux(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
+    terminal = Terminal(tmp_path, (80, 24), [eager.name])
+    terminals.append(terminal)
+    terminal.tmux("set-option", "-g", "set-clipboard", "on")
+    terminal.wait("What costs most")
+    terminal.press("G")
+    terminal.wait("gap g-")
+    terminal.press("Y")
+    terminal.wait("Copied the command")
+    assert terminal.tmux("show-buffer").startswith(f"tracelens {eager.name} --view timeline --select g-")
 
 
 def test_a_process_that_was_stopped_goes_on_and_ends(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
