@@ -192,23 +192,23 @@ def draws(path: Path) -> list[float]:
     return times
 
 
-def stalls(path: Path) -> list[float]:
-    """ms between looks at the event loop while a trace loads, as an app's keys would wait."""
+def stalls(path: Path) -> list[tuple[float, float]]:
+    """ms between looks at the event loop while a trace loads, as an app's keys would wait, and of processor time."""
     from tracelens.tui.app import TraceLens
     from tracelens.tui.links import Place
     from tracelens.tui.opening import Opening
 
-    async def watch() -> list[float]:
+    async def watch() -> list[tuple[float, float]]:
         opening = Opening(str(path))
         app = TraceLens(opening, place=Place())
         opening.start()
-        gaps: list[float] = []
+        gaps: list[tuple[float, float]] = []
         async with app.run_test(size=(WIDTH, HEIGHT)):
-            last = time.perf_counter()
+            last = time.perf_counter(), time.process_time()
             while app.atlas is None:
                 await asyncio.sleep(0.001)
-                now = time.perf_counter()
-                gaps.append(1000 * (now - last))
+                now = time.perf_counter(), time.process_time()
+                gaps.append((1000 * (now[0] - last[0]), 1000 * (now[1] - last[1])))
                 last = now
         return gaps
 
@@ -236,8 +236,8 @@ def main() -> None:
         )
         for name, sent in moves(large).items():
             print(f"bytes, {name}: median {statistics.median(sent):.0f}, max {max(sent)}")
-        waits = sorted(stalls(large))
-        print(f"longest stalls while loading, ms: {[round(wait) for wait in waits[-5:]]}")
+        for name, waits in zip(("wall", "processor"), zip(*stalls(large), strict=True), strict=True):
+            print(f"longest stalls while loading, ms, {name}: {[round(wait) for wait in sorted(waits)[-5:]]}")
 
 
 if __name__ == "__main__":
