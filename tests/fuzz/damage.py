@@ -90,6 +90,7 @@ class _Victim:
         trace = load_trace(self._path)
         if cut:
             assert_head(trace, self._whole)
+        assert trace.repairs or len(trace.events) == len(self._whole.events), "events vanished"
         assert trace.repairs or _sound(self._path.read_bytes()), "damage is not named"
         if number % REPORT_EVERY < 2:
             tracelens.report(tracelens.load(self._path)).to_text()

@@ -238,3 +238,20 @@ def test_what_mending_helps_is_mended_however_much_of_it(tmp_path: Path) -> None
     hopeless = '{"ph": "X", "name": :::, "ts"}'
     trace = load_events([BEFORE, *[hopeless, text] * 400, AFTER], tmp_path)
     assert kinds(trace) == {"unreadable event skipped": 400, kind: 400}
+
+
+@QUIET
+@given(at=st.integers(0, len(kineto(EVENTS)) - 1), flip=st.integers(1, 255))
+def test_no_event_vanishes_uncounted(at: int, flip: int, tmp_path: Path) -> None:
+    data = bytearray(kineto(EVENTS))
+    data[at] ^= flip
+    try:
+        trace = load_bytes(bytes(data), tmp_path)
+    except UnreadableError:
+        return
+    assert len(trace.events) == len(EVENTS) or trace.repairs
+    assert len(trace.events) <= len(EVENTS)
+    for repair in trace.repairs:
+        assert repair.count > 0
+        assert repair.example
+        assert 0 <= repair.offset <= len(data)
