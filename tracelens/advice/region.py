@@ -218,7 +218,7 @@ class _Host:
     def clock(self, times: npt.NDArray[np.int64]) -> Floats:
         """Ns after the step's start at `times`, less the waiting before."""
         start, spent = self._idle()
-        before = np.append(0.0, np.cumsum(spent))[np.searchsorted(start, times, side="right")]
+        before = np.append(0.0, np.cumsum(spent))[np.searchsorted(start, times, side="left")]
         return np.maximum(times - self.start - before, 0.0)
 
     def length(self) -> float:
