@@ -7,9 +7,10 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.advice.once import once
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import ABSENT, Category, Int64s
+from tracelens.model.events import ABSENT, Category, Int64s, among
 from tracelens.model.intervals import intersect, length, subtract, union
 from tracelens.model.names import named
 
@@ -20,6 +21,7 @@ _STEP: Final = re.compile(r"^ProfilerStep#")
 """Early profilers record steps as operators."""
 
 
+@once
 def stretches(analysis: Analysis) -> Int64s:
     """Interval set of the idle time of the window in which the host ran no operator for LONG or more, in ns.
 
@@ -43,7 +45,7 @@ def _dispatching(analysis: Analysis) -> Int64s:
     """When a thread that launches runs an operator or a call."""
     events, launch = analysis.trace.events, analysis.trace.links.launch
     launching = np.unique(events.lane[launch[launch != ABSENT]])
-    works = np.isin(events.category, (Category.OPERATOR, Category.RUNTIME)) & np.isin(events.lane, launching)
+    works = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & np.isin(events.lane, launching)
     rows = np.flatnonzero(works & (events.phase == ord("X")))
     rows = rows[~named(analysis.trace, rows, _STEP)]
     return union(events.start[rows], events.end[rows])
@@ -51,5 +53,5 @@ def _dispatching(analysis: Analysis) -> Int64s:
 
 def _idle(analysis: Analysis, *parts: Part) -> Int64s:
     timeline = analysis.timeline
-    chosen = np.isin(timeline.part, parts)
+    chosen = among(timeline.part, parts)
     return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)

@@ -10,6 +10,7 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
+from tracelens.model.events import Category
 
 REGION: Final = re.compile(r"^Torch-Compiled Region")
 DISTRIBUTED: Final = re.compile(r"^DistributedDataParallel\.forward")
@@ -28,11 +29,11 @@ BREAKS: Final = (
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on three or more entries into compiled code a step."""
     del forms
-    rows = evidence.spans(analysis, REGION)
+    rows = evidence.spans(analysis, REGION, (Category.OPERATOR, Category.ANNOTATION))
     entries = evidence.counts(analysis, rows).mean() if len(rows) else 0.0
     if entries < PIECES:
         return None
-    cut_by_buckets = len(evidence.spans(analysis, DISTRIBUTED)) > 0
+    cut_by_buckets = len(evidence.spans(analysis, DISTRIBUTED, (Category.OPERATOR, Category.ANNOTATION))) > 0
     return Finding(
         RULE.id,
         "info",

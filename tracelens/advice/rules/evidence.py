@@ -8,11 +8,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.advice.once import once
 from tracelens.advice.rules.rule import EVIDENCE
 from tracelens.analysis.handles import handles_of
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import intersect, length, union
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
@@ -28,20 +29,30 @@ def in_steps(analysis: Analysis, mask: Bools) -> Int64s:
 
 def spans(analysis: Analysis, pattern: re.Pattern[str], categories: tuple[Category, ...] = SPANS) -> Int64s:
     """Rows of the counted steps' operators, annotations and frames with such a name."""
-    rows = in_steps(analysis, np.isin(analysis.trace.events.category, categories))
-    return rows[named(analysis.trace, rows, pattern)] if len(rows) else rows
+    events, rows, names = analysis.trace.events, *_spans(analysis)
+    wanted = [name for name in names if pattern.search(analysis.trace.names[name])]
+    if not wanted:
+        return rows[:0]
+    return rows[np.isin(events.name[rows], wanted) & among(events.category[rows], categories)]
+
+
+@once
+def _spans(analysis: Analysis) -> tuple[Int64s, list[int]]:
+    """Rows of all of them, and their distinct names."""
+    rows = in_steps(analysis, among(analysis.trace.events.category, SPANS))
+    return rows, np.unique(analysis.trace.events.name[rows]).tolist()
 
 
 def calls(analysis: Analysis, *roles: Role) -> Int64s:
     """Rows of the counted steps' runtime calls that do one of these things."""
     events = analysis.trace.events
-    return in_steps(analysis, (events.category == Category.RUNTIME) & np.isin(events.role, roles))
+    return in_steps(analysis, (events.category == Category.RUNTIME) & among(events.role, roles))
 
 
 def work(analysis: Analysis, *categories: Category) -> Int64s:
     """Rows of the device work of these categories that the counted steps launched."""
     events = analysis.trace.events
-    return in_steps(analysis, np.isin(events.category, categories) & (events.device == analysis.device))
+    return in_steps(analysis, among(events.category, categories) & (events.device == analysis.device))
 
 
 def counts(analysis: Analysis, rows: Int64s) -> Int64s:
@@ -50,10 +61,10 @@ def counts(analysis: Analysis, rows: Int64s) -> Int64s:
 
 
 def under(analysis: Analysis, rows: npt.NDArray[np.integer], pattern: re.Pattern[str]) -> Bools:
-    """Whether each row, or the call that launched it, lies in an operator, annotation or frame of such a name."""
+    """Whether each row, or the call that launched it, lies in an operator or annotation of such a name."""
     trace = analysis.trace
     host = np.where(trace.events.device_work()[rows], trace.links.launch[rows], rows)
-    around = np.flatnonzero(np.isin(trace.events.category, SPANS))
+    around = np.flatnonzero(among(trace.events.category, (Category.OPERATOR, Category.ANNOTATION)))
     wanted = np.zeros(len(trace.events), dtype=np.bool_)
     wanted[around] = named(trace, around, pattern) if len(around) else False
     return nearest(trace.links.parent, host, wanted) != ABSENT
@@ -69,7 +80,7 @@ def idle(analysis: Analysis, *parts: str) -> Int64s:
     """Interval set of the window's time in parts of the account, each named as "dispatch.python"."""
     wanted = [part for part in Part if f"{part.class_name}.{part.part_name}" in parts]
     timeline = analysis.timeline
-    chosen = np.isin(timeline.part, wanted)
+    chosen = among(timeline.part, wanted)
     return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)
 
 

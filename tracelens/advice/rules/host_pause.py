@@ -11,7 +11,7 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence, host_work
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import Int64s
+from tracelens.model.events import Category, Int64s
 from tracelens.model.intervals import intersect, length
 from tracelens.model.units import counted, duration
 
@@ -23,7 +23,7 @@ COLLECTOR: Final = re.compile(r"gc\.collect|built-in (function|method) collect")
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on a long stretch without operators in fewer than half of several steps, and on a call of gc.collect."""
-    called = evidence.spans(analysis, COLLECTOR)
+    called = evidence.spans(analysis, COLLECTOR, (Category.PYTHON,))
     found = _collecting(analysis, called) if len(called) else _rare(analysis)
     if not len(found):
         return None

@@ -31,7 +31,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     each = len(single) / max(len(analysis.window.tiles), 1)
     if each < MANY:
         return None
-    waiting = evidence.idle_ns(analysis, evidence.spans(analysis, OPTIMIZER), *IDLE)
+    waiting = evidence.idle_ns(analysis, evidence.spans(analysis, OPTIMIZER, (Category.ANNOTATION,)), *IDLE)
     share = waiting / analysis.attribution.window_ns
     if share < SHARE:
         return None
