@@ -16,6 +16,7 @@ from tracelens.loading.runs import Run
 from tracelens.model.events import ABSENT, Category, Role, Trace
 from tracelens.reporting.report import Report
 from tracelens.reporting.schema import Document
+from tracelens.tui.costs import Cost, largest_costs
 from tracelens.tui.lanes import Lane, trace_lanes
 from tracelens.tui.timeline import Selection
 
@@ -36,6 +37,8 @@ class Session:
     advice: Advice
     document: Document
     """Without the rows of its tables."""
+    costs: tuple[Cost, ...]
+    """The largest ones, largest first."""
     range: tuple[int, int] | None = None
     """The window in ns after the trace's base, when it was chosen by hand."""
     run: Run | None = None
@@ -116,4 +119,5 @@ def judge(
     analysis = analyze(trace, device=device, step=step, span=span)
     advice = advise(analysis, run.forms if run else None)
     document = build(analysis, advice, run, limit=0)
-    return Session(path, analysis, advice, document, None if span == "all" else span, run)
+    costs = tuple(largest_costs(analysis))
+    return Session(path, analysis, advice, document, costs, None if span == "all" else span, run)

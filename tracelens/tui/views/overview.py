@@ -7,7 +7,6 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from tracelens.tui.actions import OVERVIEW, bindings
-from tracelens.tui.costs import Cost, largest_costs
 from tracelens.tui.pages.overview import overview
 from tracelens.tui.session import Session
 from tracelens.tui.targets import Checks
@@ -23,11 +22,10 @@ class OverviewView(LinkedLines):
     def __init__(self, session: Session) -> None:
         super().__init__(id="overview")
         self._session = session
-        self._costs: list[Cost] = largest_costs(session.analysis)
 
     def open(self, session: Session) -> None:
         """Show another window's session."""
-        self._session, self._costs = session, largest_costs(session.analysis)
+        self._session = session
         self._draw()
 
     def on_resize(self) -> None:
@@ -36,11 +34,11 @@ class OverviewView(LinkedLines):
 
     def _draw(self) -> None:
         if self.size.width:
-            self.show(overview(self._session.document, self._costs, self.size.width))
+            self.show(overview(self._session.document, self._session.costs, self.size.width))
 
     def _jump(self, number: int) -> None:
-        if number < len(self._costs):
-            self.post_message(Follow(self._costs[number].selection))
+        if number < len(self._session.costs):
+            self.post_message(Follow(self._session.costs[number].selection))
 
     def action_cost_1(self) -> None:
         """To the largest cost."""
