@@ -274,7 +274,7 @@ async def test_a_directory_offers_its_traces(tmp_path: Path, eager: Path) -> Non
     files[0].write_text("[]")
     app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
     async with app.run_test(size=(80, 24)) as pilot:
-        assert shows(app, "2 traces")
+        assert shows(app, "2 traces and runs")
         await pilot.press("down", "enter")
         await settled(app, pilot)
         assert shows(app, "What costs most")

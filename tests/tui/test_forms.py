@@ -184,6 +184,19 @@ async def test_a_run_without_traces_shows_what_it_measured(run: Path) -> None:
         assert app.view == "advice"
 
 
+async def test_a_run_can_be_picked_from_a_directory(run: Path) -> None:
+    assert _traces_in(str(run.parent)) == [run]
+    app = TraceLens(None, place=Place(), files=[run, run], folder=str(run.parent))
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert shows(app, "run")
+        await pressed(pilot, "enter")
+        await settled(app, pilot)
+        await pressed(pilot, "F")
+        await settled(app, pilot)
+        assert shows(app, "Forms of the same step")
+        assert shows(app, "0.190-0.21")
+
+
 def test_a_directory_lists_traces_without_manifests(run: Path) -> None:
     assert [path.name for path in _traces_in(str(run))] == ["both.pt.trace.json.gz", "eager.pt.trace.json.gz"]
     assert _traces_in(str(run / "run.json")) == []

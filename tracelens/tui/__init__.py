@@ -39,7 +39,7 @@ def run(
     recorded = read_run(Path(path)) if Path(path).is_dir() else None
     first = recorded.first_trace() if recorded is not None else None
     files = [] if first is not None else _traces_in(path)
-    picks = len(files) > 1
+    picks = len(files) > 1 or any(file.is_dir() for file in files)
     opening = None if picks else Opening(str(first or path), device=device, step=step, span=range, run=recorded)
     if opening is not None:
         opening.start()
@@ -77,9 +77,10 @@ def _follow_the_window() -> None:
 
 
 def _traces_in(path: str) -> list[Path]:
-    """Traces of a directory; none when the path is a file."""
+    """Traces and runs of a directory; none when the path is a file."""
     folder = Path(path)
     if not folder.is_dir():
         return []
     named = (".json", ".json.gz", ".json.zst")
-    return sorted(file for file in folder.iterdir() if file.name.endswith(named) and not file.name.startswith("run."))
+    traces = [file for file in folder.iterdir() if file.name.endswith(named) and not file.name.startswith("run.")]
+    return sorted([*traces, *(manifest.parent for manifest in folder.glob("*/run.json"))])

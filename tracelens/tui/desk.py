@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
 from tracelens.errors import TraceLensError
-from tracelens.loading.runs import Run
+from tracelens.loading.runs import Run, read_run
 from tracelens.model import units
 from tracelens.tui.actions import EVERYWHERE, Situation, find, hints
 from tracelens.tui.entrance import Entrance
@@ -109,9 +109,20 @@ class Desk(Entrance):
             await view.remove()
         self.session = self.atlas = self._whole = None
         self._place = message.place
-        opening = Opening(message.path)
+        opening = self._opening_of(message.path)
         opening.start()
         await self.begin(opening)
+
+    def _opening_of(self, path: str) -> Opening:
+        """Of a trace, or of a run and the trace it begins with."""
+        if not Path(path).is_dir():
+            return Opening(path)
+        try:
+            self._run_directory = read_run(Path(path))
+        except TraceLensError as error:
+            self.say(str(error))
+        first = self._run_directory.first_trace() if self._run_directory is not None else None
+        return Opening(str(first or path), run=self._run_directory)
 
     # -- views ----------------------------------------------------------------------------------------------
 

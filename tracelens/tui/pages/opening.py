@@ -37,9 +37,9 @@ def refused(message: str, width: int) -> list[Row]:
 
 def picker(folder: str, files: Sequence[Path], chosen: int, width: int) -> list[Row]:
     """The traces of a directory, one of which is chosen."""
-    rows = [head(f"{units.counted(len(files), 'trace')} in {cut_left(folder, width - 20)}"), EMPTY]
+    rows = [head(f"{len(files):,} traces and runs in {cut_left(folder, width - 30)}"), EMPTY]
     for number, file in enumerate(files):
-        size = units.size(file.stat().st_size) if file.exists() else ""
+        size = "run" if file.is_dir() else units.size(file.stat().st_size) if file.exists() else ""
         text = f"{'▸' if number == chosen else ' '} {cut(file.name, width - 14):{max(width - 14, 10)}}{size:>10}"
         rows.append((Piece(text, Look.CURSOR if number == chosen else Look.PLAIN),))
     return [*rows, EMPTY, row(Piece("Enter", Look.KEY), " opens, ", Piece("q", Look.KEY), " quits")]
