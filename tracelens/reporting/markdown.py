@@ -113,7 +113,7 @@ def _why(document: Document) -> Iterator[str]:
     lines = (
         f"- **{escaped(phrases.sentence(finding['title']))}** "
         + escaped(" ".join(filter(None, (phrases.saving(finding), finding["advice"]))))
-        + (f" [{', '.join(finding['evidence'])}]" if finding["evidence"] else "")
+        + f" {phrases.evidence(finding)}"
         for finding in document["findings"]
     )
     text = "\n\n".join(filter(None, (escaped(phrases.explanation(document)), "\n".join(lines))))

@@ -236,6 +236,12 @@ def after_fix(document: Document) -> str:
     return f"After that: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms (predicted {span})."
 
 
+def evidence(finding: FindingEntry) -> str:
+    """The rule, for tracelens explain, and the handles that show it: "[sync_points: s-1, s-2]"."""
+    handles = ", ".join(finding["evidence"])
+    return f"[{finding['rule']}: {handles}]" if handles else f"[{finding['rule']}]"
+
+
 def saving(finding: FindingEntry) -> str:
     """What a finding may save: "Saves up to 2.98 ms.", or ""."""
     ms = finding["saving_ms"]

@@ -129,8 +129,7 @@ def _why(document: Document, page: Page) -> Iterator[str]:
 
 
 def _finding(finding: FindingEntry, page: Page) -> Iterator[str]:
-    evidence = f"[{', '.join(finding['evidence'])}]" if finding["evidence"] else ""
-    said = filter(None, (phrases.sentence(finding["title"]), phrases.saving(finding), evidence))
+    said = filter(None, (phrases.sentence(finding["title"]), phrases.saving(finding), phrases.evidence(finding)))
     first, *rest = page.text(" ".join(said), "    ", "  - ")
     yield "  " + page.ink("-", _SEVERITY.get(finding["severity"], "cyan")) + first[3:]
     yield from rest
