@@ -81,6 +81,7 @@ FIRES_AND_NOT: dict[str, tuple[Story, Story]] = {
     "graph_pieces": ([graph(5), read_back()] * 8, [graph(60), read_back()]),
     "graph_inputs": ([*copies(20), graph()], [*copies(2), graph()]),
     "hip_graphs": (hip_eager, HOST_BOUND),
+    "uncalibrated": (hip_eager, HOST_BOUND),
     "profiler_idle": ([gemm(30, 256, host=50)] * 60, HOST_BOUND),
     "cold_start": ([*LIBRARY, at_step(2, slow_launch(50_000, kernel="first_use"))], [*LIBRARY, slow_launch(2)]),
     "model_setup": (model_in_the_making, LIBRARY),

@@ -12,9 +12,13 @@ US: Final = 1_000.0
 
 CALIBRATED: Final = "H200"
 """Word of the device's name that the constants were measured on."""
-UNLIKE: Final = {"cuda": 1.2}
+CALIBRATED_CUDA: Final = 13
+"""Major version of the CUDA runtime of those measurements, and so their releases of torch."""
+OTHER_DEVICE: Final = 1.2
+OTHER_RELEASE: Final = 1.1
 OTHER_VENDOR: Final = 1.5
-"""Ranges widen by these factors on another device of a vendor, and on another vendor's. [judgement]"""
+"""Ranges widen by these factors on another CUDA device, with another release of CUDA and so of torch, and on another
+vendor's device. [judgement]"""
 
 # -- host without the profiler ---------------------------------------------------------------------------------
 REFERENCE_CALL: Final = 5.2 * US
@@ -65,6 +69,8 @@ BETWEEN_RUNS: Final = 1.012
 POWER_SLOWDOWN: Final = 0.17
 """How much slower a step of nothing but dense half-precision matrix work runs once the power limit holds, after the few
 steps of a trace. [H200, 4 steps: 14 to 22 %]"""
+ARITHMETIC_BOUND: Final = 150.0
+"""Operations per byte from which a half-precision product is bound by arithmetic. [data sheets: 150 to 300]"""
 POWER_SHARE: Final = 0.75
 """Share of the device time in such work up to which the limit is not met. [H200, 5 steps of 0.6 to 0.7: 0 to 4 %]"""
 
@@ -158,8 +164,8 @@ LOOPED_REPLAY: Final = 0.5
 """Share of eager's time that such a step keeps at least under reduce-overhead. [H200, 2 steps: 0.47, 0.71]"""
 BROKEN_COMPILE: Final = 0.15
 """Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
-BROKEN_REPLAY: Final = 0.35
-"""The same under reduce-overhead. [H200, 5 steps]"""
+BROKEN_REPLAY: Final = 0.45
+"""The same under reduce-overhead. [H200, 7 steps: 0 to 1.4]"""
 REGION_OVERHEAD: Final = 280.0 * US
 """Leaving, resuming and replaying one region under reduce-overhead. [H200, 2 steps: the range is wide]"""
 BROKEN_SPREAD: Final = (0.7, 1.6)

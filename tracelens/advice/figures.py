@@ -63,7 +63,7 @@ FIGURES: Final = (
     Figure(
         "range",
         "Low and high of a step time",
-        ("advice.estimate:Estimate.widened", "advice.forms:unlike_calibration", "advice.power:sustained"),
+        ("advice.estimate:Estimate.widened", "advice.likeness:unlikeness", "advice.likeness", "advice.power:sustained"),
     ),
     Figure("blocked", "What blockers leave of a form", ("advice.forms:find_pieces", "advice.compiled:in_pieces")),
     Figure("measured", "Measured step time of a form", ("advice.measured:measured_forms", "advice.measured:beside")),

@@ -16,6 +16,7 @@ from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import host_scale
+from tracelens.advice.likeness import unlikeness
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
@@ -56,7 +57,7 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         compile, fused = in_pieces(now, host, C.BROKEN_COMPILE), in_pieces(now, host, C.BROKEN_REPLAY)
     elif blocked.pieces > LOOP:
         compile, fused = in_pieces(now, now.mid, C.LOOPED_COMPILE), fused.at_least(C.LOOPED_REPLAY * now.mid)
-    unlike = unlike_calibration(region)
+    unlike = unlikeness(region.trace, region.device.name)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling = C.COMPILE_SETUP * sqrt(len(region))
     return {
@@ -81,11 +82,6 @@ def _pays(form: Form, eager: Estimate, setup_s: float) -> Form:
 
 def _breaks(blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
     return tuple(blocker for blocker in blockers if blocker.id in BREAK_GRAPHS)
-
-
-def unlike_calibration(region: Region) -> float:
-    """By how much ranges widen on a device that the constants were not measured on."""
-    return 1.0 if C.CALIBRATED in region.device.name else C.UNLIKE.get(region.trace.vendor, C.OTHER_VENDOR)
 
 
 def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from tracelens.advice import constants as C
+from tracelens.advice.arguments import Json, tensors
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.operators import Operators
+from tracelens.advice.operators import Operators, read_arguments
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, kinds
+from tracelens.model import arguments as A
 from tracelens.model.events import Floats
 
 DENSE = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION)
@@ -24,7 +28,22 @@ def sustained(region: Region, operators: Operators, share: Floats) -> Estimate:
 
 
 def dense_share(region: Region, operators: Operators, share: Floats) -> float:
-    """Share of the device time in half-precision matrix products, convolutions and attention that fill the device."""
+    """Share of the device time in half-precision matrix products, convolutions and attention that fill the device and
+    are bound by arithmetic."""
     half = (operators.bytes > 0) & (operators.bytes <= 2 * operators.elements)
     dense = np.isin(kinds(region.trace, region.work), DENSE) & half & (share >= 1)
+    products = np.flatnonzero(dense & operators.product)
+    if len(products):
+        intensity = read_arguments(region.trace, operators.name[products], (A.SHAPES, A.DTYPES), _intensity)[:, 0]
+        dense[products] = intensity >= C.ARITHMETIC_BOUND
     return float(region.duration[dense].sum()) / max(float(region.duration.sum()), 1.0)
+
+
+def _intensity(shapes: list[Json], _: list[Json]) -> tuple[float]:
+    """Operations per byte of a half-precision product of two matrices or batches of them; 0 for what is none."""
+    matrices = [dims for shape in shapes for dims in tensors(shape) if len(dims) >= 2]
+    if len(matrices) < 2 or matrices[-2][-1] != matrices[-1][-2]:
+        return (0.0,)
+    first, second = matrices[-2:]
+    result = prod(first[:-1]) * second[-1]
+    return (result * first[-1] / max(prod(first) + prod(second) + result, 1),)

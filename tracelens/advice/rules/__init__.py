@@ -40,6 +40,7 @@ from tracelens.advice.rules import (
     queued_idle,
     recompilation,
     sync_points,
+    uncalibrated,
 )
 from tracelens.advice.rules.rule import Rule, now_ms
 from tracelens.analysis.results import Analysis
@@ -86,6 +87,7 @@ RULES: Final[tuple[Rule, ...]] = (
     cold_start.RULE,
     model_setup.RULE,
     lost_graph_kernels.RULE,
+    uncalibrated.RULE,
 )
 
 __all__ = ["RULES", "Rule", "check_all"]

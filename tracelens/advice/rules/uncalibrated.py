@@ -1,0 +1,38 @@
+"""Predictions were measured on another device or release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tracelens.advice.likeness import differences
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import Rule
+from tracelens.analysis.results import Analysis
+
+
+def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
+    """Fires where a form is predicted for a device, vendor or CUDA release that no constant was measured on."""
+    device = next((known.name for known in analysis.trace.devices if known.id == analysis.device), "")
+    unlike = differences(analysis.trace, device)
+    if not unlike or all(form.source == "measured" or form.step_ms is None for form in forms.values()):
+        return None
+    return Finding(
+        RULE.id,
+        "info",
+        f"Ranges are wider: predicted for {' and '.join(unlike)}",
+        None,
+        (),
+        "Measure the forms there: tracelens capture script.py",
+    )
+
+
+RULE: Final = Rule(
+    "uncalibrated",
+    "Not where predictions were measured",
+    "How fast a host launches, what a graph costs and how the compiler fuses was measured on one device with one "
+    "release of CUDA and torch. Elsewhere the same rules hold with other numbers; the ranges of step times are wider "
+    "by a factor that nobody measured.",
+    "https://docs.pytorch.org/docs/stable/torch.compiler.html",
+    check,
+)
