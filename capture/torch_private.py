@@ -1,6 +1,6 @@
 """Every private interface of PyTorch that is used: each degrades to None, never to an error.
 
-Seen in torch 2.11 and 2.13; the names below have stood since 2.6.
+Seen in torch 2.6, 2.11 and 2.13.
 """
 
 from __future__ import annotations
