@@ -115,3 +115,13 @@ def test_events_across_slabs_are_decoded_alike(tmp_path: Path, monkeypatch: pyte
     assert fast.events.external_id.tolist() == list(range(40_000))
     assert_same(fast, slow)
     assert load_bytes(path.read_bytes(), tmp_path).events.end[-1] == 40_004_000
+
+
+@pytest.mark.parametrize("value", [True, None, 5, [1, {"a": 2}]])
+def test_a_name_that_is_no_text_may_follow_the_arguments(
+    value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "trace.json"
+    args = {"stream": None, "bytes": None, "correlation": 18581763955387372, "device": 1}
+    path.write_text(json.dumps([{"ph": "X", "args": args, "name": value}]))
+    assert_same(*both(path, monkeypatch))

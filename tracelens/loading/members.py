@@ -195,6 +195,8 @@ def _text_ends(frame: Frame, row_of_brace: Int64s, keys: _Keys, texts: Int64s) -
         args_end[row_of_brace.take(closing)] = frame.braces.take(closing)
         key = texts.take(other)
         next_key = keys.start.take(np.minimum(key + 1, len(keys.start) - 1)) - 1
-        limit = args_end.take(keys.row.take(key))
+        row = keys.row.take(key)
+        limit = args_end.take(row)
+        limit = np.where(limit < keys.value.take(key), frame.ends.take(row), limit)
         end[other] = np.where(key + 1 < len(keys.start), np.minimum(next_key, limit), limit)
     return end
