@@ -17,6 +17,7 @@ from tracelens.model.events import ABSENT, Category, Int64s
 from tracelens.model.names import names_of
 from tracelens.tui.findings import findings_table
 from tracelens.tui.linked import Linked, duration, of_range
+from tracelens.tui.paint import telling_name
 from tracelens.tui.session import Atlas, Session
 from tracelens.tui.table import Column, Table
 
@@ -110,7 +111,7 @@ def _kernels(rows: Rows) -> list[Column]:
         Column("median", rows["median_ns"], duration, ">", spare=True),
         Column("kind", rows["kind"], spare=True),
         Column("origin", rows["origin"], spare=True),
-        Column("kernel", rows["name"], gives_way=True),
+        Column("kernel", rows["name"], telling_name, gives_way=True),
         Column("example", rows["example"], spare=True),
     ]
 
@@ -135,7 +136,7 @@ def _gaps(rows: Rows) -> list[Column]:
         Column("cause", rows["class"] + "." + rows["part"]),
         Column("operator", rows["operator"], gives_way=True),
         Column("where", rows["where"], _file, spare=True, is_path=True),
-        Column("after", rows["after"], gives_way=True, spare=True),
+        Column("after", rows["after"], telling_name, gives_way=True, spare=True),
     ]
 
 

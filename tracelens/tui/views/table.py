@@ -52,6 +52,10 @@ class TablesView(Vertical):
         yield TableView(_EMPTY.table, id="table")
         yield Lines(id="table-details")
 
+    def on_resize(self) -> None:
+        """Details follow the width."""
+        self.call_after_refresh(self._describe)
+
     @property
     def grid(self) -> TableView:
         """The table on the screen."""
