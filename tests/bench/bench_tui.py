@@ -103,7 +103,7 @@ class Terminal:
     def turn_to(self, key: str, shown: bytes) -> None:
         """Press the key of a view and wait until it is drawn."""
         os.write(self.file, key.encode())
-        self.read(60.0, shown)
+        self.read(300.0, shown)
         self.read(2.0)
 
     def _piece(self, seconds: float) -> int:
@@ -155,7 +155,7 @@ def first_screen(path: Path, times: int) -> list[tuple[float, float]]:
 def moves(path: Path) -> dict[str, list[int]]:
     """Bytes that each kind of move sends."""
     with Terminal(path) as terminal:
-        terminal.read(60.0, VERDICT)
+        terminal.read(900.0, VERDICT)
         terminal.turn_to("2", b" idle")
         found = {"zoom in": [terminal.press("w") for _ in range(12)]}
         found["pan"] = [terminal.press(key) for key in "ddddddaaa"]
