@@ -69,3 +69,68 @@ def test_a_fused_chain_is_never_slower_than_its_eager_kernels(kernels: list[tupl
     found = compiled(*[pointwise(runs, size) for runs, size in kernels])
     assert 0 < found.generated <= found.replaced_ns * (1 + 1e-9)
     assert 1 <= found.generated_kernels <= len(kernels)
+
+
+def group_norm(runs: float = 10.0) -> list[Beat]:
+    """The kernels of aten::native_group_norm: moments, their combination, and the normalisation."""
+    shapes = {"shapes": [[8, 64, 32, 32]], "dtypes": ["float"]}
+    kernels = ("RowwiseMomentsCUDAKernel", "ComputeFusedParamsCUDAKernel", "elementwise_kernel")
+    return [op("aten::native_group_norm", runs, kernel=kernel, **shapes) for kernel in kernels]
+
+
+def elementwise(
+    name: str, size: int, dtypes: list[str], runs: float = 100.0, concrete: list[str] | None = None
+) -> Beat:
+    return op(name, runs, shapes=[[size]] * len(dtypes), dtypes=dtypes, concrete=concrete or [""] * len(dtypes))
+
+
+def test_a_group_norm_reduces_first_and_normalises_with_what_follows() -> None:
+    assert compiled(pointwise(size=1 << 19), *group_norm(), pointwise(size=1 << 19)).generated_kernels == 3
+
+
+def test_complex_operators_stay_as_they_are() -> None:
+    found = compiled(pointwise(), elementwise("aten::mul", 1 << 10, ["c10::complex<float>"] * 2), pointwise())
+    assert (found.generated_kernels, found.library_kernels) == (2, 1)
+
+
+def test_copies_on_the_device_fuse() -> None:
+    copy = op("aten::copy_", 5, kernel="Memcpy DtoD (Device -> Device)", shapes=[[1 << 10]] * 2, dtypes=["float"] * 2)
+    assert compiled(pointwise(), copy, pointwise()).generated_kernels == 1
+
+
+def test_reductions_of_one_tensor_share_a_kernel() -> None:
+    apart = compiled(reduction(BIG, "[0]", 50), gemm(50), reduction(BIG, "[0]", 50))
+    together = compiled(reduction(BIG, "[0]", 50), reduction(BIG, "[0]", 50))
+    assert together.generated_kernels < apart.generated_kernels
+    assert together.generated < 0.7 * apart.generated
+
+
+def test_a_square_costs_no_power_function() -> None:
+    square, power = (elementwise("aten::pow", BIG, ["float"], concrete=["", by]) for by in ("2", "2.37"))
+    chain = [pointwise(100, BIG)] * 2
+    assert compiled(*[square] * 12, *chain).generated < compiled(*[power] * 12, *chain).generated
+
+
+def test_a_cast_moves_bytes_of_both_types() -> None:
+    narrow, wide = (elementwise("aten::copy_", BIG, ["float", source]) for source in ("unsigned char", "double"))
+    assert compiled(narrow).generated < 0.6 * compiled(wide).generated
+
+
+def test_slices_are_computed_with_their_source() -> None:
+    assert compiled(pointwise(100, 3 * BIG), pointwise(40, BIG), pointwise(40, BIG)).generated_kernels == 1
+    assert compiled(pointwise(100, 7 * BIG), pointwise(40, BIG), pointwise(40, BIG)).generated_kernels == 2
+
+
+def test_a_scatter_into_a_filled_tensor_is_no_scatter() -> None:
+    given = {"shapes": [[256, 1000]], "dtypes": ["long int"]}
+    fill, scatter = op("aten::fill_", 5, **given), op("aten::scatter_", 5, **given)
+    assert compiled(fill, scatter, pointwise(5, 256_000)).generated_kernels == 1
+    assert compiled(pointwise(5, 256_000), scatter, pointwise(5, 256_000)).generated_kernels > 1
+
+
+def test_long_rows_are_read_again_for_each_reduction() -> None:
+    def rows(length: int) -> list[Beat]:
+        of = {"shapes": [[BIG // length, length]], "dtypes": ["float"]}
+        return [op("aten::mean", 100, kernel="at::native::reduce_kernel", concrete=["", "[-1]"], **of)] * 6
+
+    assert compiled(*rows(4096)).generated > compiled(*rows(512)).generated

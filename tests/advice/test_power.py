@@ -1,0 +1,42 @@
+"""Steps of little but dense matrix work run slower for long; others keep their traced time."""
+
+from __future__ import annotations
+
+from tests.advice.story import Beat, analysis, gemm, op, pointwise
+from tracelens.advice.constants import POWER_SLOWDOWN
+from tracelens.advice.facts import find_facts
+from tracelens.advice.region import find_region
+
+BIG = 1 << 24
+
+
+def slowdown(*beats: Beat) -> float:
+    region = find_region(analysis(*beats))
+    assert region is not None
+    return find_facts(region).sustained.mid
+
+
+def test_nothing_but_large_products_runs_slower() -> None:
+    assert slowdown(*[gemm(500)] * 4) == 1 + POWER_SLOWDOWN
+
+
+def test_other_work_lets_the_device_cool() -> None:
+    assert slowdown(*[gemm(500), pointwise(300, BIG)] * 4) == 1
+    assert 1 < slowdown(*[gemm(500), pointwise(50, BIG)] * 4) < 1 + POWER_SLOWDOWN
+
+
+def test_products_bound_by_memory_keep_their_time() -> None:
+    vector = op("aten::mm", 500, shapes=[[1, 4096], [4096, 4096]], dtypes=["c10::Half"] * 2)
+    assert slowdown(*[vector] * 4) == 1
+
+
+def test_small_and_single_precision_products_keep_their_time() -> None:
+    single = op("aten::mm", 500, shapes=[[4096, 4096]] * 2, dtypes=["float"] * 2)
+    assert slowdown(*[single] * 4) == 1
+    assert slowdown(*[gemm(500, grid=[4, 1, 1])] * 4) == 1
+
+
+def test_attention_is_dense_work() -> None:
+    shapes = {"shapes": [[2, 16, 8192, 128]] * 3, "dtypes": ["c10::BFloat16"] * 3}
+    attention = op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", **shapes)
+    assert slowdown(attention, attention) == 1 + POWER_SLOWDOWN
