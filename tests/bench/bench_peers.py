@@ -1,8 +1,8 @@
 """Time and memory of a whole report beside what other tools do: python -m tests.bench.bench_peers [TRACE] [--mb 50].
 
 Repeats a real trace to the wanted size and gives it to each tool in a process of its own, imports included, in turn.
-Prints medians: seconds, how many times those of `tracelens report`, and the peak of resident memory over the file's
-size.
+Prints medians: seconds by the clock and by the processor, how many times the latter of `tracelens report`, and the peak
+of resident memory over the file's size.
 
 HolisticTraceAnalysis loads the trace and breaks down its idle time, which is the nearest that it has to the account of
 a step. AMD's TraceLens builds its tree; it comes from its repository alone (the package of that name is another
@@ -42,13 +42,14 @@ TOOLS: Final = {
 
 def print_table(size: int, runs: dict[str, list[Run]]) -> None:
     """One row per tool: medians of its runs."""
-    own = statistics.median(one.seconds for one in runs[OWN])
+    own = statistics.median(one.cpu_seconds for one in runs[OWN])
     print(f"{size / 1e6:.0f} MB, medians of {len(runs[OWN])}")
-    print(f"{'tool':24} {'seconds':>8} {'x own':>7} {'peak MB':>8} {'peak/file':>9}")
+    print(f"{'tool':24} {'seconds':>8} {'processor':>9} {'x own':>7} {'peak MB':>8} {'peak/file':>9}")
     for name, measured in runs.items():
         seconds = statistics.median(one.seconds for one in measured)
+        used = statistics.median(one.cpu_seconds for one in measured)
         peak = statistics.median(one.peak_bytes for one in measured)
-        print(f"{name:24} {seconds:8.2f} {seconds / own:7.1f} {peak / 1e6:8.0f} {peak / size:9.2f}")
+        print(f"{name:24} {seconds:8.2f} {used:9.2f} {used / own:7.1f} {peak / 1e6:8.0f} {peak / size:9.2f}")
 
 
 def main() -> None:
