@@ -82,7 +82,7 @@ FIRES_AND_NOT: dict[str, tuple[Story, Story]] = {
     "graph_inputs": ([*copies(20), graph()], [*copies(2), graph()]),
     "hip_graphs": (hip_eager, HOST_BOUND),
     "uncalibrated": (hip_eager, HOST_BOUND),
-    "profiler_idle": ([gemm(30, 256, host=50)] * 60, HOST_BOUND),
+    "profiler_idle": ([gemm(30, 256, host=44)] * 60, HOST_BOUND),
     "cold_start": ([*LIBRARY, at_step(2, slow_launch(50_000, kernel="first_use"))], [*LIBRARY, slow_launch(2)]),
     "model_setup": (model_in_the_making, LIBRARY),
     "lost_graph_kernels": (lambda: lost_graphs(4), lambda: lost_graphs(20)),
