@@ -207,7 +207,6 @@ UNREAD = {
     "number": '{"cbid": 1.2.3}',
     "missing colon": '{"cbid" 3, "device": 0}',
     "missing comma": '{"cbid": 3 "q": 1}',
-    "control": '{"cbid": "a\x01"}',
 }
 
 
@@ -217,6 +216,13 @@ def test_damage_where_no_column_reads_is_counted(damage: str, tmp_path: Path) ->
     trace = load_events([BEFORE, damaged(NAMED + UNREAD[damage]), AFTER], tmp_path)
     assert columns_of(trace)["name"] == ["before", "x", "after"]
     assert sum(kinds(trace).values())
+
+
+@pytest.mark.parametrize("args", ['{"cbid": "a\x01"}', '{"cb\x13id": 1}'])
+def test_control_characters_are_counted_wherever_they_are(args: str, tmp_path: Path) -> None:
+    trace = load_events([BEFORE, damaged(NAMED + args), AFTER], tmp_path)
+    assert columns_of(trace)["name"] == ["before", "x", "after"]
+    assert kinds(trace) == {"control characters in text": 1}
 
 
 @pytest.mark.parametrize("word", ["NaN", "-Infinity", "undefined"])

@@ -12,7 +12,7 @@ from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.numbers import LONGEST, nanoseconds
 from tracelens.loading.words import Text
 
-ENDS = st.sampled_from([",", "}", "]", " ", "\n"])
+ENDS = st.sampled_from([",", "}", "]", " ,", "\n  }"])
 
 
 def text_of(parts: list[str]) -> tuple[Text, np.ndarray, np.ndarray]:
@@ -50,7 +50,32 @@ def test_zeros_after_three_decimals_do_no_harm() -> None:
 
 
 def test_what_is_no_plain_number_is_left_to_others() -> None:
-    texts = ["1.5,", "1e3,", '"1",', "null,", "-,", "12x,", "1234567890123456789,", "0x5,"]
+    texts = [
+        "1.5,",
+        "1e3,",
+        '"1",',
+        "null,",
+        "-,",
+        "12x,",
+        "1234567890123456789,",
+        "0x5,",
+        "007,",
+        "-00,",
+        "12 3,",
+        "12\n3}",
+    ]
     assert not read_integers(*text_of(texts)).sound.any()
-    texts = ["1.0005,", "1e3,", '"1",', "null,", ".5,", "1.,", "1.5.2,", f"{LONGEST},"]
+    texts = [
+        "1.0005,",
+        "1e3,",
+        '"1",',
+        "null,",
+        ".5,",
+        "1.,",
+        "1.5.2,",
+        f"{LONGEST},",
+        "01.5,",
+        "5125\n57.764,",
+        "1.5 5,",
+    ]
     assert not read_thousandths(*text_of(texts)).sound.any()

@@ -28,10 +28,11 @@ _PER_THOUSANDTH: Final = 100_000
 _MOST_DIGITS: Final = 18
 _MOST_WHOLE: Final = LONGEST // 1000 - 1
 _MINUS: Final = ord("-")
+_SPACE: Final = ord(" ")
 _ZERO: Final = ord("0")
 _POINT: Final = ord(".")
 _ENDS = np.zeros(256, dtype=np.bool_)
-_ENDS[list(b",}] \t\r\n")] = True
+_ENDS[list(b",}]")] = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,7 +49,7 @@ def read_integers(text: Text, at: Int64s, first: Bytes) -> Numbers:
     negative = first == _MINUS
     begin = at + negative
     values, count = _unsigned(text, begin)
-    sound = _ENDS.take(text.at(begin + count)) & _plain(text, begin, count)
+    sound = _ended(text, begin + count) & _plain(text, begin, count)
     np.negative(values, out=values, where=negative)
     return Numbers(values, sound)
 
@@ -72,7 +73,15 @@ def read_thousandths(text: Text, at: Int64s, first: Bytes) -> Numbers:
         sound[pointed] &= (decimals > 0) & (thousandths * _PER_THOUSANDTH == fraction)
         end[pointed] += decimals + 1
     np.negative(values, out=values, where=negative)
-    return Numbers(values, sound & _ENDS.take(text.at(end)))
+    return Numbers(values, sound & _ended(text, end))
+
+
+def _ended(text: Text, end: Int64s) -> Bools:
+    """Whether a number may end at each place: what follows, but for white space, closes it."""
+    found = text.at(end)
+    spaced = np.flatnonzero(found <= _SPACE)
+    found[spaced] = text.at(text.after_space(end[spaced]))
+    return _ENDS.take(found)
 
 
 def _plain(text: Text, begin: Int64s, count: Int64s) -> Bools:

@@ -19,7 +19,6 @@ _SPACE: Final = ord(" ")
 _BRACKET: Final = ord("[")
 _MINUS: Final = ord("-")
 _LITERALS: Final = np.array([int.from_bytes(word, "little") for word in (b"null", b"true", b"fals")], dtype=np.uint64)
-_WHITE: Final = chars_in(b" \t\r\n")
 _USUAL_START: Final = b'"[{0123456789'
 _DIGITS: Final = chars_in(b"0123456789")
 _KINDS: Final = {kind: codes_of_kind(kind) for kind in Kind}
@@ -122,7 +121,7 @@ def _before_colons(text: Text, frame: Frame) -> tuple[Int64s, Int64s, Int64s]:
     close = frame.closes.take(string)
     colon = close + 1
     spaced = np.flatnonzero(frame.after <= _SPACE)
-    place = _after_space(text, frame.closes.take(spaced) + 1)
+    place = text.after_space(frame.closes.take(spaced) + 1)
     late = np.flatnonzero(text.at(place) == _COLON)
     if not len(late):
         return string, close, colon
@@ -139,18 +138,9 @@ def _values(text: Text, colon: Int64s) -> tuple[Int64s, Bytes]:
     first = text.at(value)
     spaced = np.flatnonzero(first <= _SPACE)
     if len(spaced):
-        value[spaced] = _after_space(text, value[spaced])
+        value[spaced] = text.after_space(value[spaced])
         first[spaced] = text.at(value[spaced])
     return value, first
-
-
-def _after_space(text: Text, at: Int64s) -> Int64s:
-    """Move positions past white space."""
-    rest = np.arange(len(at))
-    while len(rest):
-        rest = rest[_WHITE.take(text.at(at[rest]))]
-        at[rest] += 1
-    return at
 
 
 def _senseless(text: Text, keys: _Keys) -> Int64s:

@@ -15,6 +15,8 @@ from tracelens.loading.members import Members, members_of
 from tracelens.loading.words import Text
 from tracelens.model.events import Bools, Int64s
 
+_SPACE: Final = ord(" ")
+_LINE_FEED: Final = ord("\n")
 _SCALAR: Final = re.compile(rb'-?\d+|"(?:[^"\\]|\\.)*+"')
 
 
@@ -37,6 +39,7 @@ class Slab:
         odd = np.zeros(len(frame), dtype=np.bool_)
         odd[members.odd] = True
         odd[_not_utf8(data, frame)] = True
+        odd[_with_controls(text, frame)] = True
         return cls(data, frame, text, members, odd)
 
     def scalar(self, member: int) -> str | None:
@@ -63,3 +66,12 @@ def _not_utf8(data: bytes, frame: Frame) -> Int64s:
             found.append(event)
             at = int(frame.ends[event]) + 1 if event < len(frame) else frame.stop
     return np.array([event for event in found if event < len(frame)], dtype=np.int64)
+
+
+def _with_controls(text: Text, frame: Frame) -> Int64s:
+    """Events that hold a control character within a string. Line feeds, of which any layout is full, are left out."""
+    whole = text.bytes[: frame.stop]
+    found = np.flatnonzero((whole < _SPACE) & (whole != _LINE_FEED))
+    string = np.searchsorted(frame.opens, found) - 1
+    within = found[(string >= 0) & (found < frame.closes[string])] if len(frame.opens) else found[:0]
+    return np.searchsorted(frame.ends, within)

@@ -16,6 +16,8 @@ WORD: Final = 8
 KEEP: Final[Hashes] = np.array([(1 << (8 * n)) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 """KEEP[n] keeps the first n bytes of a word."""
 
+_WHITE: Final = np.zeros(256, dtype=np.bool_)
+_WHITE[list(b" \t\r\n")] = True
 _PADDING: Final = 64
 _WIDTH: Final = np.uint64(64)
 _FIRST_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -42,6 +44,14 @@ class Text:
     def at(self, place: Int64s) -> Bytes:
         """The byte at each place; places outside count as the nearest within."""
         return self.bytes.take(place, mode="clip")
+
+    def after_space(self, place: Int64s) -> Int64s:
+        """Each place, or the first one behind it that is no white space. Takes over `place`."""
+        rest = np.arange(len(place))
+        while len(rest):
+            rest = rest[_WHITE.take(self.at(place[rest]))]
+            place[rest] += 1
+        return place
 
     def words_at(self, place: Int64s) -> Hashes:
         """The word that begins at each place, aligned or not."""
