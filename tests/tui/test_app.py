@@ -255,6 +255,7 @@ async def test_a_small_terminal_is_told_so(eager: Path) -> None:
         await pilot.resize_terminal(80, 24)
         await pilot.pause(0.3)
         assert shows(app, "What costs most")
+        assert shows(app, "2 Time")
         await pilot.resize_terminal(80, 15)
         await pilot.pause(0.3)
         assert shows(app, "tracelens needs")

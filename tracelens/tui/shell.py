@@ -86,6 +86,11 @@ class Shell(App[int]):
     def _end(self) -> None:
         self.exit(int(ExitCode.INTERRUPTED), return_code=int(ExitCode.INTERRUPTED))
 
+    def on_resize(self) -> None:
+        """The first and the last line follow the width."""
+        if self.screen_stack and self.screen_stack[0].query("#tabs"):
+            self.call_after_refresh(self.sync_lines)
+
     async def on_event(self, event: events.Event) -> None:
         """A key ends the news; what it does draws the status anew."""
         if isinstance(event, events.Key):
