@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -10,8 +11,10 @@ import orjson
 from tracelens.model import units
 from tracelens.reporting.grid import GUTTER
 from tracelens.reporting.ink import Ink
+from tracelens.reporting.kernel_titles import kernel_title
 from tracelens.reporting.printable import cells, pad, printable
 
+_KERNEL: Final = re.compile(r"(k-\d+) (.+)", re.DOTALL)
 _ARGUMENTS: Final = "arguments"
 """What the file says of the event, under its own names."""
 
@@ -24,7 +27,8 @@ def to_json(details: Mapping[str, Any]) -> str:
 def to_text(details: Mapping[str, Any], *, color: bool = False) -> str:
     """One line for each detail and each entry of a list, nothing cut; what is not known is left out.
 
-    Values whose key is "ns" or ends in "_ns" read in the unit that suits them."""
+    Kernels that are mentioned beside their handle go by their title. Values whose key is "ns" or ends in "_ns" read
+    in the unit that suits them."""
     return "\n".join(_lines(details, Ink(color))) + "\n"
 
 
@@ -50,11 +54,16 @@ def _label(name: str) -> str:
 def _entries(name: str, value: object) -> list[str]:
     """The entries of a list, or one value."""
     if isinstance(value, list):
-        return [printable(str(entry)) for entry in cast("list[object]", value)]
+        return [_mention(str(entry)) for entry in cast("list[object]", value)]
     if isinstance(value, int) and (name == "ns" or name.endswith("_ns")):
         exact = f" ({value:,} ns)" if value >= 1_000 else ""
         return [units.duration(value) + exact]
-    return [printable(str(value))]
+    return [_mention(str(value))]
+
+
+def _mention(text: str) -> str:
+    found = _KERNEL.fullmatch(text)
+    return printable(f"{found[1]} {kernel_title(found[2])}" if found else text)
 
 
 def _json(value: object) -> str:
