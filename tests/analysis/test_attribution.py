@@ -285,6 +285,12 @@ def test_the_profilers_own_work_is_profiler() -> None:
     assert parts_us(gap().overhead(20, 80)) == filled("unknown.profiler")
 
 
+def test_the_profilers_own_work_beside_a_host_that_goes_on_costs_nothing() -> None:
+    builder = TraceBuilder().launch("first", 0, 5, at=10, runs=10).overhead(15, 80)
+    builder.launch("second", 20, 5, at=30, runs=10).launch("third", 50, 5, at=60, runs=10)
+    assert "unknown.profiler" not in parts_us(builder)
+
+
 def test_the_profilers_own_work_does_not_cut_waits() -> None:
     assert parts_us(gap().sync(20, 80).overhead(30, 20)) == filled("sync.wait")
 

@@ -20,7 +20,7 @@ from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.refill import spent_credit
 from tracelens.analysis.results import Gaps, Timeline
-from tracelens.model.events import ABSENT, Bools, Bytes, Category, Int32s, Int64s, Trace, among
+from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Trace, among
 from tracelens.model.intervals import covered, foremost, union
 
 LATENCY_CAP_NS: Final = 100_000
@@ -141,9 +141,14 @@ def _queued_parts(causes: Causes) -> Bytes:
 
 
 def _mark_profiler(trace: Trace, pieces: _Pieces) -> _Pieces:
-    """Take the profiler's own work out of dispatch and launch."""
-    overhead = np.flatnonzero(trace.events.category == Category.OVERHEAD)
-    flushes = union(trace.events.start[overhead], trace.events.end[overhead])
+    """Take the profiler's own work, where it stops the host, out of dispatch and launch."""
+    events = trace.events
+    overhead = np.flatnonzero(events.category == Category.OVERHEAD)
+    calls = np.sort(events.start[among(events.role, SUBMITS)])
+    begun = np.searchsorted(calls, events.end[overhead]) - np.searchsorted(calls, events.start[overhead])
+    # Of two calls begun meanwhile the first has also returned: the host went on beside it.
+    stops = overhead[begun < 2]
+    flushes = union(events.start[stops], events.end[stops])
     cut = among(pieces.part, DISPATCH + LAUNCH) & (covered(flushes, pieces.start, pieces.end) > 0)
     return dataclasses.replace(pieces, part=np.where(cut, np.uint8(Part.UNKNOWN_PROFILER), pieces.part))
 
