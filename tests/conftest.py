@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
 # Examples are timed by nobody: a busy machine is no failure.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C, as commands started here must: a shell that runs the tests in the background has it ignored."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
