@@ -44,9 +44,10 @@ def backward(name: str | None) -> Beat:
 @pytest.mark.parametrize("changing", [False, True])
 def test_every_snippet_is_narrow_python(verdict: str, variant: str, optimizer: str | None, changing: bool) -> None:
     for training in (False, True):
-        text = code(verdict, variant, Target(training, optimizer, changing))
-        ast.parse(text)
-        assert max((len(line) for line in text.splitlines()), default=0) <= 80
+        for scaled in (False, True):
+            text = code(verdict, variant, Target(training, optimizer, changing, scaled))
+            ast.parse(text)
+            assert max((len(line) for line in text.splitlines()), default=0) <= 80
 
 
 def test_a_training_step_is_captured_as_a_function_with_its_optimizer() -> None:

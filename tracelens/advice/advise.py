@@ -19,6 +19,7 @@ from tracelens.advice.recommend import abstain, recommend
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.results import FORMS, Advice, Form, Recommendation
 from tracelens.advice.rules import check_all
+from tracelens.advice.scaler import is_scaled
 from tracelens.advice.snippet import Target
 from tracelens.advice.traced import traced_forms
 from tracelens.advice.unproven import unproven
@@ -54,7 +55,7 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
         observed,
         _fixed(analysis, known, observed, forms),
         reason(known),
-        Target(region.training, region.optimizer, not region.same_shapes),
+        Target(region.training, region.optimizer, not region.same_shapes, is_scaled(analysis.trace)),
         _now(analysis, forms),
     )
     findings = check_all(analysis, forms)

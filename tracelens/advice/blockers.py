@@ -13,8 +13,8 @@ from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import often
 from tracelens.advice.outside import stretches
 from tracelens.advice.region import Region
-from tracelens.advice.repairs import repair
 from tracelens.advice.results import Blocker
+from tracelens.advice.scaler import wait_repair
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.intervals import covered, length
@@ -99,7 +99,8 @@ def _syncs(analysis: Analysis, region: Region) -> Observation | None:
     place = next((place for place in of["where"] if place), operator)
     mostly = f"{call} in {operator}" if operator else call
     message = f"{often(counts, 'wait', ' for the device')}, mostly {mostly}"
-    found = _observe(counts, "sync", message, repair(operator or ""), place, tuple(of.first(EVIDENCE)["handle"]))
+    advice = wait_repair(analysis, of["row"], operator or "")
+    found = _observe(counts, "sync", message, advice, place, tuple(of.first(EVIDENCE)["handle"]))
     return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1))
 
 

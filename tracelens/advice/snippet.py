@@ -54,6 +54,34 @@ def step(inputs, target):
 
 """
 
+SCALED: Final = """\
+def step(inputs, target):
+    optimizer.zero_grad(set_to_none=True)
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = loss_function(model(inputs), target)
+    scaler.scale(loss).backward()
+{update}    return loss
+
+"""
+
+SCALER_STEP: Final = """\
+    scaler.step(optimizer)
+    scaler.update()
+"""
+
+SCALER_STAYS: Final = """\
+# step keeps its autocast and its GradScaler
+"""
+
+FOUND_INF: Final = """\
+# fused: found_inf of the GradScaler is read on the device, not by .item()
+"""
+
+SCALER_OUTSIDE: Final = """\
+# without fused=True the GradScaler reads found_inf by .item(): call
+# scaler.step(optimizer) and scaler.update() after each warm-up and replay
+"""
+
 WARM_UP: Final = """\
 # warm-up calls are real optimizer steps: they change the weights; restore
 # weights and optimizer state after them where that matters
@@ -61,8 +89,8 @@ WARM_UP: Final = """\
 
 CAPTURABLE: Final = frozenset({"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta", "ASGD", "RMSprop", "Rprop"})
 """Optimizers of torch.optim that take capturable, without which a capture refuses their step."""
-FUSED: Final = frozenset({"Adam", "AdamW"})
-"""Those among them that also take fused."""
+FUSED: Final = frozenset({"Adam", "AdamW", "SGD"})
+"""Those that take fused, with which they read a GradScaler's found_inf on the device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +101,8 @@ class Target:
     optimizer: str | None = None
     """Class of its optimizer."""
     changing_shapes: bool = False
+    scaled: bool = False
+    """A GradScaler scales its loss, so autocast is on as well."""
 
 
 def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str | None = None) -> str:
@@ -82,12 +112,13 @@ def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str
 
 def code(verdict: str, variant: str | None, target: Target) -> str:
     """Torch code that applies a verdict to a step; "" for neither and abstain."""
+    stays = SCALER_STAYS if target.scaled else ""
     if verdict == "compile":
-        return COMPILE.format(options=", dynamic=True" if target.changing_shapes else "")
+        return stays + COMPILE.format(options=", dynamic=True" if target.changing_shapes else "")
     if verdict == "replay":
         return _training(target) + CAPTURE.format(step="step")
     if verdict == "both" and variant == "reduce-overhead":
-        return (DYNAMIC if target.changing_shapes else "") + REDUCE_OVERHEAD.format(options="")
+        return stays + (DYNAMIC if target.changing_shapes else "") + REDUCE_OVERHEAD.format(options="")
     if verdict == "both":
         return _training(target) + COMPILE_FIRST + CAPTURE.format(step="compiled")
     return ""
@@ -97,6 +128,8 @@ def _training(target: Target) -> str:
     """The whole training step as one function, as a capture needs it."""
     if not target.training:
         return ""
+    if target.scaled:
+        return _scaled(target.optimizer or "")
     if target.optimizer is None:
         return TRAINING.format(owner="model", update="")
     step = TRAINING.format(owner="optimizer", update="    optimizer.step()\n")
@@ -108,3 +141,12 @@ def _capturable(optimizer: str) -> str:
         return ""
     fused = " (fused=True works with it)" if optimizer in FUSED else ""
     return f"# {optimizer}: keep your own arguments; add capturable=True{fused}\n"
+
+
+def _scaled(optimizer: str) -> str:
+    """The step with its GradScaler: whole where the optimizer can read found_inf on the device."""
+    if optimizer not in FUSED:
+        return SCALER_OUTSIDE + SCALED.format(update="")
+    capturable = ", capturable=True" if optimizer in CAPTURABLE else ""
+    added = f"# {optimizer}: keep your own arguments; add fused=True{capturable}\n"
+    return added + FOUND_INF + SCALED.format(update=SCALER_STEP) + WARM_UP

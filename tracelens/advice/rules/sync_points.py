@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.outside import stretches
-from tracelens.advice.repairs import repair
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
+from tracelens.advice.scaler import wait_repair
 from tracelens.analysis.results import Analysis
 from tracelens.model.intervals import length
 from tracelens.model.units import counted
@@ -35,7 +35,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         + (f", the dearest in {operator}" if operator else ""),
         host_saving_ms(analysis, forms, (low + high) / 2),
         tuple(costly["handle"]),
-        repair(operator),
+        wait_repair(analysis, costly["row"][:1], operator),
     )
 
 
