@@ -16,6 +16,7 @@ from tracelens.advice.measured import measured_forms
 from tracelens.advice.results import Advice
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
+from tracelens.api import Span
 from tracelens.loading.load import empty_trace
 
 POINTWISE = [pointwise()] * 20
@@ -159,3 +160,29 @@ def test_any_form_object_gives_a_verdict(forms: dict[str, dict[str, Any]]) -> No
     found = advise(nothing_analysed(), forms)
     assert set(found.forms) == {"eager", "compile", "replay", "both"}
     assert 0 <= found.recommendation.confidence <= 1
+
+
+def stamped(span: Span | None = None) -> Analysis:
+    """The analysis of a trace that carries its own eager time and more."""
+    return analyze(told(*POINTWISE).stamp(form="eager", **runs.measured(0.7)).trace(), span=span)
+
+
+@pytest.mark.parametrize("span", ["all", (0, 1_000_000)])
+def test_measured_times_say_nothing_of_a_range(span: Span) -> None:
+    found = advise(stamped(span=span), runs.ALL)
+    assert {form.source for form in found.forms.values()} == {"predicted"}
+    assert all(form.predicted is None for form in found.forms.values())
+    assert advise(stamped(), runs.ALL).forms["eager"].step_ms == 0.7
+
+
+def test_an_idle_range_gets_no_verdict_from_measurements() -> None:
+    found = advise(stamped(span=(10**9, 2 * 10**9)), runs.ALL).recommendation
+    assert found.verdict == "abstain"
+    assert found.summary.startswith("No verdict. no device work in this window")
+
+
+def test_measured_times_beside_an_unusable_trace_are_half_as_sure() -> None:
+    sure = judged(runs.ALL).recommendation
+    alone = advise(nothing_analysed(), runs.ALL).recommendation
+    assert alone.verdict == sure.verdict
+    assert alone.confidence == pytest.approx(0.5 * sure.confidence, abs=0.01)

@@ -36,14 +36,16 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     """Forms of the step, the verdict that follows from them, and findings.
 
     recorded: form objects of the run that the trace belongs to (Run.forms). Forms that it or the trace's own stamp
-    measured carry that time, and beside it what the trace alone predicts; the others are predicted. A trace without
-    launched device work, or one that its checks call unusable, gets a verdict only from measurements."""
-    measured = measured_forms(analysis.trace.stamp, recorded or {})
+    measured carry that time, and beside it what the trace alone predicts; the others are predicted. What was measured
+    is of the whole step: of a range that the user names all forms are predicted. A trace without launched device
+    work, or one that its checks call unusable, gets a verdict only from measurements."""
+    is_range = analysis.window.kind == "range"
+    measured = {} if is_range else measured_forms(analysis.trace.stamp, recorded or {})
     region = find_region(analysis)
     if region is None or analysis.trust.level == "unusable" or _too_little(analysis, region):
         forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
         findings = check_all(analysis, forms, judged=False)
-        return Advice(forms, _from_measurements(analysis, forms, recorded is not None), findings)
+        return Advice(forms, _from_measurements(analysis, forms, recorded is not None and not is_range), findings)
     seen = find_blockers(analysis, region)
     observed = confirmed(seen, measured.get("replay"))
     facts = find_facts(region)

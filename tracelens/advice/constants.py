@@ -15,10 +15,11 @@ CALIBRATED: Final = "H200"
 CALIBRATED_CUDA: Final = 13
 """Major version of the CUDA runtime of those measurements, and so their releases of torch."""
 OTHER_DEVICE: Final = 1.2
+"""Ranges widen by this factor on another CUDA device. [judgement]"""
 OTHER_RELEASE: Final = 1.1
+"""Ranges widen by this factor with another release of CUDA, and so of torch. [judgement]"""
 OTHER_VENDOR: Final = 1.5
-"""Ranges widen by these factors on another CUDA device, with another release of CUDA and so of torch, and on another
-vendor's device. [judgement]"""
+"""Ranges widen by this factor on another vendor's device. [judgement]"""
 
 # -- host without the profiler ---------------------------------------------------------------------------------
 REFERENCE_CALL: Final = 5.2 * US
@@ -31,9 +32,10 @@ GAUGE_POWER: Final = 0.8
 INFERENCE_HOST: Final = 0.565
 """Untraced over traced host time of a step at the reference call. [H200: 26 host-bound steps]"""
 TRAINING_HOST: Final = 0.745
-"""The same for steps with a backward pass. [H200: 8 host-bound steps]"""
+"""Untraced over traced host time of a step with a backward pass at the reference call. [H200: 8 host-bound steps]"""
 COMPILED_HOST: Final = 0.96
-"""The same for a step that is compiled already: fewer operators to record. [H200, 18 traces, rms 17 %]"""
+"""Untraced over traced host time of a step that is compiled already: fewer operators to record. [H200, 18 traces, rms
+17 %]"""
 PROFILER_STEP: Final = 30.0 * US
 """What the profiler's own step call adds to a ProfilerStep at the reference call. [H200]"""
 HOST_SPREAD: Final = (0.68, 1.45)
@@ -53,7 +55,7 @@ INTERFERENCE: Final = 0.15
 NODE_SPACING: Final = 0.22 * US
 """Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 34 steps]"""
 CLUSTER_SPACING: Final = 0.4 * US
-"""The same before a kernel that starts in clusters of thread blocks. [H200, 8 steps]"""
+"""Between kernel nodes of a graph, before a kernel that starts in clusters of thread blocks. [H200, 8 steps]"""
 MEMSET_SPACING: Final = 2.0 * US
 """What a memset node adds to a graph. [H200, 15 steps: 1.0 to 4.6]"""
 GRAPH_LAUNCH: Final = 3.0 * US
@@ -90,20 +92,22 @@ STREAMING_KERNEL: Final = 8.0 * US
 
 # -- fused kernels ---------------------------------------------------------------------------------------------
 SHORTEST_POINTWISE: Final = 1.0 * US
+"""A generated pointwise kernel, however small its work. [H200, compiled traces of 20 steps: 0.95 us]"""
 SHORTEST_REDUCTION: Final = 1.3 * US
-"""A generated kernel, however small its work. [H200, compiled traces of 20 steps: 0.95 and 1.26 us]"""
+"""A generated reduction, however small its work. [H200, compiled traces of 20 steps: 1.26 us]"""
 RAMP: Final = 0.6 * US
 """Start and drain of a kernel beside its streaming time. [H200]"""
 TRANSCENDENTAL: Final = 0.6e-3
 """ns per element for each exp, tanh, rsqrt ... in generated code: arithmetic, not traffic. [H200]"""
 SOFTWARE_FUNCTION: Final = 1.2e-3
-"""The same for functions without an instruction of their own: sin, cos, erf. [H200, 2 steps]"""
+"""ns per element for each function without an instruction of its own (sin, cos, erf) in generated code. [H200, 2
+steps]"""
 REDUCTION_LATENCY: Final = 0.5 * US
 """What each reduction of rows that another step of the same kernel waits for adds. [H200, 5 steps]"""
 PERSISTENT_ROW: Final = 1024
 """Longest row that a generated kernel keeps in registers; longer ones are read again for each reduction. [Inductor]"""
 CACHED_RATE: Final = 2.8
-"""Rate of such a second reading over that of memory. [H200, 2 steps]"""
+"""Rate of reading a row again, which the cache holds, over that of memory. [H200, 2 steps]"""
 ROW_REDUCTION: Final = 0.3e-3
 """ns per element for each normalisation or reduction of rows held in registers. [H200]"""
 GATHER_REUSE: Final = 1.9
@@ -146,8 +150,9 @@ UNSEEN_OPERATORS: Final = 1.5
 TREE_FLOOR: Final = 110.0 * US
 """Host time of one region under reduce-overhead, inference. [H200: 84-185]"""
 TREE_TRAINING: Final = 800.0 * US
+"""Host time of a training step under reduce-overhead, without its parameters. [H200, 4 steps]"""
 TREE_PARAMETER: Final = 42.0 * US
-"""Host time of a training step under reduce-overhead: fixed, and per parameter tensor. [H200, 4 steps]"""
+"""Host time that each parameter tensor adds to a training step under reduce-overhead. [H200, 4 steps]"""
 
 # -- set-up ----------------------------------------------------------------------------------------------------
 COMPILE_SETUP: Final = 1.0
@@ -161,11 +166,11 @@ REGION_LAUNCHES: Final = 35.0
 LOOPED_COMPILE: Final = 0.2
 """Time that compiling adds to a step of several waits, over eager's: none of 9 gained. [H200: 0 to 90 %]"""
 LOOPED_REPLAY: Final = 0.5
-"""Share of eager's time that such a step keeps at least under reduce-overhead. [H200, 2 steps: 0.47, 0.71]"""
+"""Share of eager's time that a step of several waits keeps at least under reduce-overhead. [H200, 2 steps: 0.47, 0.71]"""
 BROKEN_COMPILE: Final = 0.15
 """Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
 BROKEN_REPLAY: Final = 0.45
-"""The same under reduce-overhead. [H200, 7 steps: 0 to 1.4]"""
+"""Host time that reduce-overhead adds when every region is short, over eager's. [H200, 7 steps: 0 to 1.4]"""
 REGION_OVERHEAD: Final = 280.0 * US
 """Leaving, resuming and replaying one region under reduce-overhead. [H200, 2 steps: the range is wide]"""
 BROKEN_SPREAD: Final = (0.7, 1.6)

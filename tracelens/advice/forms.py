@@ -59,12 +59,12 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         compile, fused = in_pieces(now, now.mid, C.LOOPED_COMPILE), fused.at_least(C.LOOPED_REPLAY * now.mid)
     unlike = unlikeness(region.trace, region.device.name)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
-    compiling = C.COMPILE_SETUP * sqrt(len(region))
+    compiling, capturing = _set_up(region)
     return {
         "eager": as_recorded(facts, now.widened(unlike)).form(),
         "compile": _pays(compile.widened(unlike).form(blockers=_breaks(blockers)), now, compiling),
-        "replay": _pays(replay, now, C.CAPTURE_SETUP) if blocked.capturable else cannot(blockers),
-        "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + C.CAPTURE_SETUP),
+        "replay": _pays(replay, now, capturing) if blocked.capturable else cannot(blockers),
+        "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + capturing),
     }
 
 
@@ -72,6 +72,11 @@ def _stays_eager(region: Region, blocked: Blocked) -> bool:
     """Whether the compiler gives the step up: it leaves a loop whose body breaks the graph to eager, and several waits
     in one training step are such a loop. Without gradients the functions that the loop calls are compiled still."""
     return region.training and blocked.pieces > 2
+
+
+def _set_up(region: Region) -> tuple[float, float]:
+    """Seconds to compile the step, and to warm up and capture it; compiling and replaying it takes both."""
+    return C.COMPILE_SETUP * sqrt(len(region)), C.CAPTURE_SETUP
 
 
 def _pays(form: Form, eager: Estimate, setup_s: float) -> Form:

@@ -46,43 +46,63 @@ LIBRARY: Final = re.compile(
 )
 """Operators of aten that generated code calls instead of replacing."""
 SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
+"""Operators that write with atomics."""
 NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|mse_loss|l1_loss|logsumexp|pool")
+"""Normalisations, losses and pooling, which reduce rows."""
 NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
+"""Operators that reduce each row twice: a mean and a variance, a maximum and a sum."""
 REDUCTION: Final = re.compile(
     r"^(?:sum|mean|amax|amin|max|min|var|std|prod|any|all|argmax|argmin|norm|var_mean|std_mean|aminmax|count_nonzero)$"
 )
+"""Operators that only reduce."""
 COLUMN: Final = re.compile(r"batch_norm|norm_backward")
-"""In training these reduce over leading dimensions."""
+"""Operators that in training reduce over leading dimensions."""
 FIXED: Final = re.compile(r"batch_norm")
-"""With fixed statistics, as in inference, this reduces nothing."""
+"""With fixed statistics, as in inference, a batch normalisation reduces nothing."""
 GROUPED: Final = re.compile(r"group_norm$|instance_norm$")
 """Normalisations over more than rows: a reduction first, and the rest with what follows."""
 MOMENTS: Final = re.compile(r"Moments|welford", re.IGNORECASE)
-"""Kernels that reduce for such a normalisation."""
+"""Kernels that reduce for a normalisation of groups or instances."""
 POWER: Final = re.compile(r"^pow$")
+"""A power, which is a product where its exponent is a small whole number."""
 COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
 """Operators of several: what they call beside the library fuses like any other."""
 MATRIX_PRODUCT: Final = re.compile(r"mm$|^mv$|^linear$")
+"""Matrix products."""
 BIASED: Final = re.compile(r"^addmm|^baddbmm")
+"""Matrix products that add a bias."""
 RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
+"""Recurrent layers, each a library call of many kernels."""
 POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
 """Operators of which every tensor argument at a step's head is an input."""
 FOREACH: Final = re.compile(r"^_foreach_")
+"""Operators over lists of tensors, as optimizers call them."""
 FOREIGN: Final = re.compile(r"^custom ")
+"""Operators of custom libraries, which stay as they are."""
 ORPHAN: Final = re.compile(r"^$")
 """Of device work without an operator, as in a replayed graph: told by its kernel alone."""
 FUSABLE_KINDS: Final = (Kind.POINTWISE, Kind.REDUCTION, Kind.COPY)
+"""Kinds of kernel that the compiler can generate."""
 CONVOLUTION: Final = re.compile(r"conv")
+"""Convolutions, whose layout conversions vanish in inference."""
 COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
+"""Copies, which may convert the type."""
 FILL: Final = re.compile(r"^fill$")
+"""Fills of a tensor with one value."""
 ONE_HOT: Final = re.compile(r"^scatter$")
+"""A scatter into a tensor that was just filled: generated code compares indices instead."""
 SEQUENCE: Final = re.compile(r"^arange$")
+"""Index sequences."""
 LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
+"""Kinds of kernel that stay as they are."""
 CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
+"""Kernels that convert between channels first and last."""
 TO_CHANNELS_LAST: Final = re.compile(r"nchwtonhwc|transpose_nhwc", re.IGNORECASE)
+"""Kernels that convert to channels last."""
 BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)
 """Copies that stay on the device: those of the compiler's own kernels."""
-TRANSCENDENTAL: Final = re.compile(r"exp|log|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
+HARDWARE: Final = re.compile(r"exp|log|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
+"""Functions with an instruction of their own."""
 SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
 """Functions without an instruction of their own."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
@@ -156,7 +176,7 @@ def describe(region: Region) -> Operators:
     names, kernels = _operator_names(trace, operator), _kernel_names(region)
     reduces = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
     cheap = names.match(POWER) & (plain[:, 1] > 0)
-    functions, product = [names.match(SOFTWARE), names.match(TRANSCENDENTAL) & ~cheap], names.match(MATRIX_PRODUCT)
+    functions, product = [names.match(SOFTWARE), names.match(HARDWARE) & ~cheap], names.match(MATRIX_PRODUCT)
     return Operators(
         role=np.where(plain[:, 0] > 0, Role.LIBRARY, _roles(region, names, kernels, reduces)),
         name=operator,

@@ -17,6 +17,8 @@ WORTH_REPAIR: Final = 0.9
 """A repair is proposed first when what it allows takes less than this share of what runs now. [judgement]"""
 TRUST_FACTOR: Final = {"ok": 1.0, "degraded": 0.7}
 """Confidence left by the trace's trust. [judgement]"""
+UNBACKED_FACTOR: Final = 0.5
+"""Confidence left to measured times that no usable trace backs. [judgement]"""
 STRAY_FACTOR: Final = 0.8
 """Confidence left when what would prevent a capture was seen in some steps only. [judgement]"""
 WHOLE_FACTOR: Final = 0.7
@@ -53,13 +55,16 @@ def abstain(trust: Trust, reason: str | None = None) -> Recommendation:
 
 
 def _doubt(case: Case) -> float:
-    """What the trace takes from the confidence; nothing from that of a measurement."""
+    """What the trace takes from the confidence; nothing from that of a measurement, unless the trace is unusable: then
+    the measured times stand alone, and what they are times of nobody has seen."""
+    if case.analysis.trust.level == "unusable":
+        return UNBACKED_FACTOR
     if all(form.source == "measured" for form in candidates(case.forms, case.now).values()):
         return 1.0
     stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
     whole = WHOLE_FACTOR if case.analysis.window.kind in ("whole", "range") else 1.0
-    return TRUST_FACTOR.get(case.analysis.trust.level, 0.5) * (STRAY_FACTOR if stray else 1.0) * mixed * whole
+    return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * mixed * whole
 
 
 def _after_fix(case: Case, chosen: str) -> AfterFix | None:

@@ -65,13 +65,12 @@ def meaning(module: str) -> str:
 
 
 def constants(module: str) -> dict[str, Constant]:
-    """Constants that a module defines, by name. A docstring is that of all assignments in the lines
-    right above it."""
+    """Constants that a module defines, by name. A docstring is that of the assignment right above it alone."""
     body, found = tree(module).body, dict[str, Constant]()
     for at, node in enumerate(body):
         name = _assigned(node)
         if name is not None and isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            found[name] = Constant(name, _value(node.value), _text(body, _behind(body, at)), module)
+            found[name] = Constant(name, _value(node.value), _text(body, at + 1), module)
     return found
 
 
@@ -126,13 +125,6 @@ def _assigned(node: ast.stmt) -> str | None:
     else:
         return None
     return target.id if isinstance(target, ast.Name) and _CONSTANT.match(target.id) else None
-
-
-def _behind(body: list[ast.stmt], at: int) -> int:
-    """Place of the statement behind a run of assignments, line by line, that begins at a place."""
-    while at + 1 < len(body) and _assigned(body[at + 1]) and body[at + 1].lineno == (body[at].end_lineno or 0) + 1:
-        at += 1
-    return at + 1
 
 
 def _text(body: list[ast.stmt], at: int) -> str:

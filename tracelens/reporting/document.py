@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from tracelens.advice.measured import measured_forms
 from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
@@ -41,7 +42,7 @@ def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: 
         "run": _run(run) if run else None,
         "trace": _trace(analysis.trace, analysis.form),
         "trust": _trust(analysis.trust),
-        "window": _window(analysis),
+        "window": _window(analysis, run),
         "attribution": _attribution(analysis.attribution),
         "forms": {name: _form(form) for name, form in advice.forms.items()},
         "recommendation": _recommendation(advice.recommendation),
@@ -120,7 +121,7 @@ def _trust(trust: Trust) -> schema.TrustEntry:
     }
 
 
-def _window(analysis: Analysis) -> schema.WindowEntry:
+def _window(analysis: Analysis, run: Run | None) -> schema.WindowEntry:
     window, base = analysis.window, analysis.trace.base_ns
     lengths = (window.tiles[:, 1] - window.tiles[:, 0]) / NS_PER_MS if len(window.tiles) else np.empty(0)
     has_steps = window.kind in _WITH_STEPS and len(lengths) > 0
@@ -135,8 +136,15 @@ def _window(analysis: Analysis) -> schema.WindowEntry:
         },
         "device": analysis.device,
         "intervals_ns": (window.tiles + base).tolist(),
-        "notes": list(analysis.steps.notes),
+        "notes": [*analysis.steps.notes, *_left_out(analysis, run)],
     }
+
+
+def _left_out(analysis: Analysis, run: Run | None) -> tuple[str, ...]:
+    """That measured times are of the whole step, where the window is a range."""
+    is_measured = bool(measured_forms(analysis.trace.stamp, run.forms if run else {}))
+    told = ("measured step times are of the whole step, not of this range: they are left out",)
+    return told if is_measured and analysis.window.kind == "range" else ()
 
 
 def _attribution(attribution: Attribution) -> schema.AttributionEntry:

@@ -122,7 +122,9 @@ def confidence(document: Document) -> str:
     if advised["verdict"] == "abstain":
         return ""
     evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
-    return f"Confidence {units.percent(advised['confidence'])}{evidence}."
+    alone = "; the measured times stand alone: no usable trace backs them"
+    unbacked = alone if document["trust"]["level"] == "unusable" else ""
+    return f"Confidence {units.percent(advised['confidence'])}{evidence}{unbacked}."
 
 
 def stretch(document: Document) -> str:
