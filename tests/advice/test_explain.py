@@ -66,6 +66,24 @@ def test_a_figure_shows_its_formula_and_its_constants_with_values() -> None:
     assert "return " in text, "short code is the formula"
 
 
+@pytest.mark.parametrize("name", ["compile", "both", "replay", "eager"])
+def test_each_constant_is_told_once_and_by_its_own_words(name: str) -> None:
+    found = explain(name)[0].constants
+    told = [constant.meaning for constant in found]
+    assert len(set(told)) == len(told)
+    assert len({constant.name for constant in found}) == len(found)
+    assert not [text for text in told if re.match(r"The same\b|Such\b", text)]
+
+
+def test_a_constant_without_words_takes_none_from_its_neighbour() -> None:
+    assert constants("advice.rules.optimizer_loop")["BATCHED"].meaning == ""
+    assert constants("advice.rules.optimizer_loop")["MANY"].meaning.startswith("Kernels a step")
+
+
+def test_a_set_up_names_what_it_is_computed_from_and_nothing_else() -> None:
+    assert {constant.name for constant in explain("setup_s")[0].constants} == {"COMPILE_SETUP", "CAPTURE_SETUP"}
+
+
 def test_an_unknown_name_is_one_line_that_names_a_close_one() -> None:
     with pytest.raises(UsageError, match="did you mean queue_full"):
         explain("queue_ful")

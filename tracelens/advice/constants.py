@@ -166,7 +166,8 @@ REGION_LAUNCHES: Final = 35.0
 LOOPED_COMPILE: Final = 0.2
 """Time that compiling adds to a step of several waits, over eager's: none of 9 gained. [H200: 0 to 90 %]"""
 LOOPED_REPLAY: Final = 0.5
-"""Share of eager's time that a step of several waits keeps at least under reduce-overhead. [H200, 2 steps: 0.47, 0.71]"""
+"""Share of eager's time that a step of several waits keeps at least under reduce-overhead. [H200, 2 steps: 0.47,
+0.71]"""
 BROKEN_COMPILE: Final = 0.15
 """Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
 BROKEN_REPLAY: Final = 0.45

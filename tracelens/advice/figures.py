@@ -65,7 +65,10 @@ FIGURES: Final = (
         "Low and high of a step time",
         ("advice.estimate:Estimate.widened", "advice.likeness:unlikeness", "advice.likeness", "advice.power:sustained"),
     ),
-    Figure("blocked", "What blockers leave of a form", ("advice.forms:find_pieces", "advice.compiled:in_pieces", "advice.forms:predict_forms")),
+    Figure(
+        "blocked", "What blockers leave of a form",
+        ("advice.forms:find_pieces", "advice.compiled:in_pieces", "advice.forms:predict_forms"),
+    ),
     Figure("measured", "Measured step time of a form", ("advice.measured:measured_forms", "advice.measured:beside")),
     Figure("setup_s", "Seconds to set a form up", ("advice.forms:_set_up", "advice.forms:_pays")),
     Figure("break_even_steps", "Steps after which a form has paid", ("advice.forms:_pays",)),
