@@ -7,6 +7,7 @@ import sys
 import uuid
 from datetime import datetime
 from pathlib import Path
+from typing import NoReturn
 
 from capture.campaign import Campaign, Interrupted, first_job
 from capture.job import Job, Plan, Target
@@ -22,6 +23,16 @@ USAGE, INTERRUPTED = 2, 130
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message and the exit code of a wrong command."""
+        if message.startswith("the following arguments are required"):
+            message = "a script is missing: tracelens capture [options] script.py [its arguments]"
+        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def main(argv: list[str]) -> int:
     """Run the command; returns the exit code: the script's own where it fails, 2 on usage, 130 on Ctrl-C."""
     options = parser().parse_args(argv)
@@ -32,9 +43,9 @@ def main(argv: list[str]) -> int:
         return USAGE
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tracelens capture",
         description="Run a script unchanged as eager, compile, replay and both; leave one run directory.",
         epilog="The script runs once per form, and what it writes is written once per form.",
@@ -88,10 +99,9 @@ def _add_output(group: Group) -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
 
 
 def _forms(text: str) -> tuple[str, ...]:

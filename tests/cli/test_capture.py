@@ -23,9 +23,23 @@ def test_help_is_that_of_the_recording(capsys: Capture) -> None:
     assert "--max-graphs" in out
 
 
-def test_no_script_is_a_usage_error(capsys: Capture) -> None:
-    assert main(["capture"]) == ExitCode.USAGE
-    assert "script" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "a script is missing"),
+        (["--forms", "eager"], "a script is missing"),
+        (["--warmup", "x", "t.py"], "'x' is not a whole number"),
+        (["--active", "0", "t.py"], "'0' is not a whole number"),
+        (["--forms", "foo", "t.py"], "unknown form foo"),
+        (["--timeout", "soon", "t.py"], "soon"),
+    ],
+)
+def test_a_wrong_command_is_one_line(words: list[str], told: str, capsys: Capture) -> None:
+    assert main(["capture", *words]) == ExitCode.USAGE
+    err = capsys.readouterr().err
+    assert told in err
+    assert len(err.splitlines()) == 1
+    assert "_count" not in err
 
 
 def test_a_missing_script_is_a_usage_error(tmp_path: Path, capsys: Capture) -> None:
@@ -40,7 +54,7 @@ def test_without_torch_one_line_says_what_to_install(
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "torch" else found(name))
     assert main(["capture", "script.py"]) == ExitCode.USAGE
     err = capsys.readouterr().err
-    assert "pip install 'torch-tracelens[capture]'" in err
+    assert f"{sys.executable} -m pip install torch" in err
     assert len(err.splitlines()) == 1
 
 

@@ -40,7 +40,8 @@ class CaptureCommand:
             return int(done.code or 0)
         if util.find_spec("torch") is None:
             raise UsageError(
-                "capture runs scripts with torch, which is not installed: pip install 'torch-tracelens[capture]'"
+                "capture runs scripts with torch, which is not installed beside tracelens: "
+                f"{sys.executable} -m pip install torch"
             )
         return main(words)
 
