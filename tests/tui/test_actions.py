@@ -24,6 +24,7 @@ from tracelens.tui.actions import (
     in_scope,
     key_names,
     markdown,
+    reminders,
     scopes_of,
 )
 from tracelens.tui.app import TraceLens
@@ -69,6 +70,17 @@ def test_every_action_has_a_binding_by_its_id() -> None:
 def test_hints_show_only_what_is_valid() -> None:
     assert dict(hints("timeline", Situation())) == {"?": "help", "ctrl+p": "commands", "q": "quit"}
     assert "]" in dict(hints("timeline", Situation(loaded=True, events=True, selected=True)))
+
+
+def test_reminders_give_way_but_for_help_and_quit() -> None:
+    situation = Situation(loaded=True, events=True, gaps=True, selected=True)
+    whole = reminders("timeline", situation, 200)
+    assert whole == "  ".join(map(" ".join, hints("timeline", situation)))
+    for width in range(len("? help  q quit"), len(whole)):
+        line = reminders("timeline", situation, width)
+        assert len(line) <= width
+        assert line.endswith("? help  q quit")
+    assert reminders("timeline", situation, 0) == "? help  q quit"
 
 
 def test_the_readme_table_has_a_line_for_each_action() -> None:

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.build import TraceBuilder
-from tests.tui.screens import opened, screen, settled, shows
+from tests.tui.screens import eager_steps, opened, screen, settled, shows
 from tracelens.tui import clipboard
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
@@ -58,6 +58,26 @@ async def test_the_worst_gap_names_its_cause_and_leads_to_its_launch(eager: Path
         assert "kernel" in timeline(app).selected_name
         await pilot.press("left_square_bracket", "left_square_bracket")
         assert timeline(app).selected_name.startswith("aten::")
+
+
+async def test_the_worst_gap_is_the_first_of_the_table(tmp_path: Path) -> None:
+    builder = eager_steps().launch("gemm", start=90_000, dur=10, at=90_020, runs=10)
+    async with opened(builder.write(tmp_path / "late.json")) as (app, pilot):
+        await pilot.press("5")
+        first = app.here().select
+        await pilot.press("1", "G")
+        await pilot.pause()
+        assert app.here().select == first
+        assert timeline(app).state.gaps is not None
+        handles = set()
+        for _ in range(len(timeline(app).state.gaps.lane)):
+            handles.add(app.here().select)
+            assert timeline(app).state.span is not None
+            length = timeline(app).state.span[1] - timeline(app).state.span[0]
+            await pilot.press("G")
+        assert app.here().select == first
+        assert len(handles) == len(timeline(app).state.gaps.lane)
+        assert length < 80_000_000
 
 
 @pytest.mark.parametrize("key", ["z", "G", "2", "5", "slash"])
@@ -205,6 +225,33 @@ async def test_copies_go_to_a_file_as_well(eager: Path, tmp_path: Path) -> None:
         assert shows(app, "Copied the command")
     copied = (tmp_path / "state" / "tracelens" / "copied.txt").read_text()
     assert copied.startswith(f"tracelens {eager} --view timeline --select g-")
+
+
+async def test_a_jump_shows_all_of_what_it_leads_to(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("G", *["w"] * 12, "5", "end", "home", "enter")
+        await pilot.pause()
+        state = timeline(app).state
+        assert state.span is not None
+        assert state.view.start < state.span[0] < state.span[1] < state.view.end
+
+
+async def test_a_trace_has_no_forms_and_says_so(eager: Path) -> None:
+    async with opened(eager, place=Place("forms")) as (app, _):
+        assert app.view == "overview"
+        assert shows(app, "What costs most")
+        assert shows(app, "One trace has no forms to compare; open the directory of a run to see them.")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_help_and_quit_are_always_named(eager: Path, width: int) -> None:
+    async with opened(eager.rename(eager.with_name(f"{'long' * 10}.json")), size=(width, 30)) as (app, pilot):
+        await pilot.press("G", "v", "right", "v")
+        await settled(app, pilot)
+        for view in "123456789":
+            await pilot.press(view)
+            assert screen(app)[-1].endswith("  ? help  q quit"), screen(app)[-1]
+            assert "…" in screen(app)[-1]
 
 
 async def test_a_link_leads_back(eager: Path) -> None:

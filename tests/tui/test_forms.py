@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,11 +13,11 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.build import TraceBuilder
-from tests.tui.screens import eager_steps, screen, settled, shows
+from tests.tui.screens import eager_steps, opened, screen, settled, shows
 from tracelens.analysis import analyze
 from tracelens.errors import UnreadableError
 from tracelens.loading.runs import Run, read_run
-from tracelens.tui import _traces_in
+from tracelens.tui import _traces_in, clipboard
 from tracelens.tui.app import TraceLens
 from tracelens.tui.lanes import LaneKind
 from tracelens.tui.links import Place
@@ -169,6 +170,7 @@ async def test_the_overview_says_what_was_measured(run: Path) -> None:
     async with forms(run) as (app, pilot):
         await pressed(pilot, "1")
         assert shows(app, "measured")
+        assert shows(app, "cannot run")
         assert app.session is not None
         assert app.session.document["forms"]["eager"]["step_ms"] == 0.9
 
@@ -195,6 +197,45 @@ async def test_a_run_can_be_picked_from_a_directory(run: Path) -> None:
         await settled(app, pilot)
         assert shows(app, "Forms of the same step")
         assert shows(app, "0.190-0.21")
+
+
+async def test_the_view_asked_for_is_that_of_the_run_picked(run: Path) -> None:
+    app = TraceLens(None, place=Place("forms"), files=[run, run], folder=str(run.parent))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert app.view == "forms"
+        assert shows(app, "Forms of the same step")
+
+
+async def copied(app: TraceLens, pilot: Pilot[int]) -> str:
+    await pilot.press("Y")
+    await pilot.pause()
+    assert shows(app, "Copied the command")
+    return clipboard.fallback(os.environ).read_text()
+
+
+async def test_the_command_copied_opens_what_is_open(run: Path) -> None:
+    async with forms(run) as (app, pilot):
+        assert await copied(app, pilot) == f"tracelens {run} --view forms"
+        await pressed(pilot, "1")
+        assert await copied(app, pilot) == f"tracelens {run} --view overview"
+        await pressed(pilot, "G")
+        assert (await copied(app, pilot)).startswith(f"tracelens {run} --view timeline --select g-")
+        await pressed(pilot, "F", "down", "down", "enter")
+        await settled(app, pilot)
+        assert await copied(app, pilot) == f"tracelens {run / 'both.pt.trace.json.gz'} --view overview"
+        await pressed(pilot, "F", "up", "up", "enter")
+        await settled(app, pilot)
+        assert await copied(app, pilot) == f"tracelens {run} --view overview"
+
+
+async def test_a_form_that_nothing_is_known_of_is_unknown(tmp_path: Path) -> None:
+    async with opened(replayed().write(tmp_path / "replay.json")) as (app, _):
+        assert app.session is not None
+        assert not app.session.document["forms"]["eager"]["blockers"]
+        assert shows(app, "unknown")
+        assert not shows(app, "cannot run")
 
 
 def test_a_directory_lists_traces_without_manifests(run: Path) -> None:

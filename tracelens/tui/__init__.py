@@ -49,7 +49,8 @@ def run(
     place = Place(view or "overview", None if range == "all" else range, select)
     app = TraceLens(opening, place=place, files=files, folder=path, run=recorded)
     app.ascii = ascii or not (sys.stdout.encoding or "").lower().startswith("utf")
-    return app.run(mouse=mouse) or 0
+    app.run(mouse=mouse)
+    return app.return_code or 0
 
 
 def _spare_bytes(fps: int | None) -> None:

@@ -24,6 +24,9 @@ SCOPES_OF: Final = {
 }
 """What is valid in a view beside what is valid everywhere; the other views are tables."""
 
+KEPT: Final = ("help", "quit")
+"""Hints that are shown however narrow the terminal is: where to read on, and how to leave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Situation:
@@ -226,6 +229,16 @@ def hints(view: str, situation: Situation) -> Iterator[tuple[str, str]]:
     for action in offered(view, situation):
         if action.hint:
             yield NAMES.get(action.keys[0], action.keys[0]), action.hint
+
+
+def reminders(view: str, situation: Situation, width: int) -> str:
+    """The hints in one line, as many as `width` cells hold, the first before the last; those of KEPT always."""
+    told = list(hints(view, situation))
+    while len(line := "  ".join(map(" ".join, told))) > width and (
+        spare := [one for one in told if one[1] not in KEPT]
+    ):
+        told.remove(spare[-1])
+    return line
 
 
 def markdown() -> str:

@@ -232,9 +232,11 @@ class TraceLens(Desk):
             self.copy(phrases.headline(session.document), "the verdict")
 
     def action_copy_link(self) -> None:
-        """The command that opens this view."""
-        if self.session is not None:
-            self.copy(self.here().command(self.session.path), "the command")
+        """The command that opens this view: of the run, where the trace was opened for it."""
+        session, run = self.session, self._run_directory
+        if session is not None:
+            of_run = run if session.run is not None or self.view == "forms" else None
+            self.copy(self.here().command(str(of_run.folder) if of_run is not None else session.path), "the command")
 
     def here(self) -> Place:
         """Where the app is now."""

@@ -16,7 +16,7 @@ from textual.worker import Worker, WorkerState
 from tracelens.errors import TraceLensError
 from tracelens.loading.runs import Run, read_run
 from tracelens.model import units
-from tracelens.tui.actions import EVERYWHERE, Situation, find, hints
+from tracelens.tui.actions import EVERYWHERE, Situation, find, reminders
 from tracelens.tui.entrance import Entrance
 from tracelens.tui.links import VIEWS, Place
 from tracelens.tui.opening import Opening
@@ -107,27 +107,33 @@ class Desk(Entrance):
             return
         for view in [view for view in self.switcher.children if view.id != "forms"]:
             await view.remove()
+        if self._first is not None:
+            self._place = message.place
         self.session = self.atlas = self._whole = None
-        self._place = message.place
         opening = self._opening_of(message.path)
         opening.start()
         await self.begin(opening)
 
     def _opening_of(self, path: str) -> Opening:
         """Of a trace, or of a run and the trace it begins with."""
-        if not Path(path).is_dir():
-            return Opening(path)
-        try:
-            self._run_directory = read_run(Path(path))
-        except TraceLensError as error:
-            self.say(str(error))
-        first = self._run_directory.first_trace() if self._run_directory is not None else None
-        return Opening(str(first or path), run=self._run_directory)
+        span = self._place.range if self._place is not None else None
+        if Path(path).is_dir():
+            try:
+                self._run_directory = read_run(Path(path))
+            except TraceLensError as error:
+                self.say(str(error))
+        run = self._run_directory
+        first = run.first_trace() if run is not None else None
+        begins = Path(path).is_dir() or Path(path) == first
+        return Opening(str(first or path), span=span, run=run) if begins else Opening(path, span=span)
 
     # -- views ----------------------------------------------------------------------------------------------
 
     async def show(self, view: str) -> None:
-        """Turn to a view; views of events wait until lanes are made."""
+        """Turn to a view; views of events wait until lanes are made. Forms are there in a run only."""
+        if view == "forms" and not self.has_run:
+            self.say("One trace has no forms to compare; open the directory of a run to see them.")
+            return
         if self.session is None or (self.atlas is None and view not in ("overview", "advice", "forms")):
             self._place = Place(view)
             self.say("Preparing the timeline ...")
@@ -312,9 +318,10 @@ class Desk(Entrance):
 
     def status(self) -> Row:
         """Where we are, and a few keys."""
+        where, width = self._where(), self.size.width - len(" " * 3)
         # One look for all keys: a change of colour for each would cost more bytes than the text.
-        keys = "  ".join(f"{key} {word}" for key, word in hints(self.view, self.situation))
-        return row(Piece(f" {self._where()}  ".lstrip()), quiet(f" {keys}"))
+        keys = reminders(self.view, self.situation, width - len(where))
+        return row(Piece(f" {cut_left(where, width - len(keys))}  ".lstrip()), quiet(f" {keys}"))
 
     def _where(self) -> str:
         """The way here: trace, range, what the timeline shows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracelens.model.events import ABSENT, DEVICE_WORK, SUBMITS, Bools, Category, Trace
+from tracelens.model.events import ABSENT, DEVICE_WORK, SUBMITS, Bools, Category, Int64s, Trace
 from tracelens.tui.inks import Ink
 from tracelens.tui.lanes import Lane
 
@@ -40,14 +40,21 @@ def _first(trace: Trace, mask: Bools) -> int:
 
 
 class GapWalk:
-    """The gaps of a lane worth a visit: those that are not the device's own spacing, if there are any."""
+    """The gaps of a lane: in order those that are not the device's own spacing, if there are any, and all by length."""
 
     def __init__(self, gaps: Lane) -> None:
         worth = np.flatnonzero(gaps.ink != Ink.DEVICE)
         self.lane = gaps
         self.indices = worth if len(worth) else np.arange(len(gaps))
-        lengths = gaps.end[self.indices] - gaps.start[self.indices]
-        self.by_length = self.indices[np.argsort(-lengths, kind="stable")]
+        self.ranked = self._ranking(np.ones(len(gaps), np.bool_))
+
+    def prefer(self, counted: Bools) -> None:
+        """Rank those of the counted window before all others, as the table of gaps does, which holds no others."""
+        self.ranked = self._ranking(counted)
+
+    def _ranking(self, counted: Bools) -> Int64s:
+        """All indices, longest gap first within the counted window and within the rest."""
+        return np.lexsort((self.lane.start - self.lane.end, ~counted))
 
     def after(self, ns: int) -> int:
         """Index of the first gap that starts later, else of the first of all; ABSENT without gaps."""
@@ -60,8 +67,8 @@ class GapWalk:
         return int(self.indices[found - 1]) if len(self.indices) else ABSENT
 
     def worst(self, current: int = ABSENT) -> int:
-        """Index of the longest gap, or of the next longest after `current`; ABSENT without gaps."""
-        if not len(self.by_length):
+        """Index of the longest counted gap, or of the next one after `current`; ABSENT without gaps."""
+        if not len(self.ranked):
             return ABSENT
-        at = np.flatnonzero(self.by_length == current)
-        return int(self.by_length[(at[0] + 1) % len(self.by_length) if len(at) else 0])
+        at = np.flatnonzero(self.ranked == current)
+        return int(self.ranked[(at[0] + 1) % len(self.ranked) if len(at) else 0])

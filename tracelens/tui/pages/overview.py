@@ -96,7 +96,8 @@ def _high(form: FormEntry) -> float:
 
 def _bar(form: FormEntry, longest: float, space: int, ink: Ink) -> Iterator[Piece]:
     if form["step_ms"] is None:
-        yield quiet("cannot run".ljust(space)[:space])
+        fails = form["blockers"] or (form["error"] and form["source"] == "measured")
+        yield quiet(("cannot run" if fails else "unknown").ljust(space)[:space])
         return
     low = round(space * (form["low"] or form["step_ms"]) / longest)
     high = max(round(space * _high(form) / longest), low, 1)

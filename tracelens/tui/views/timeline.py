@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
+from tracelens.analysis.tables.columns import in_tiles
 from tracelens.model.events import ABSENT
 from tracelens.tui.actions import TIMELINE, bindings
 from tracelens.tui.follow import follow, follow_back
@@ -30,6 +31,7 @@ class TimelineView(Vertical, can_focus=True):
         super().__init__(id="timeline")
         self._session, self._atlas = session, atlas
         self.state = TimelineState(atlas.lanes)
+        self._rank_gaps()
         self._mark: int | None = None
         self._described: tuple[Selection, int] | None = None
 
@@ -43,8 +45,14 @@ class TimelineView(Vertical, can_focus=True):
     def open(self, session: Session) -> None:
         """Show another window of the same trace."""
         self._session = session
+        self._rank_gaps()
         self._mark = None
         self.sync()
+
+    def _rank_gaps(self) -> None:
+        """The worst gap is one that counts for the window that is judged."""
+        if (walk := self.state.gaps) is not None:
+            walk.prefer(in_tiles(self._session.analysis.window, walk.lane.start, walk.lane.end))
 
     def on_resize(self) -> None:
         """Details follow the width."""
@@ -89,11 +97,14 @@ class TimelineView(Vertical, can_focus=True):
         self.sync()
 
     def _come_near(self) -> None:
-        """Zoom in when the selection is less than a cell wide."""
-        if self.state.span is not None:
-            start, end = self.state.span
-            if (end - start) * self.state.view.columns < 2 * self.state.view.span:
-                self.state.look(self.state.view.focus(start, end, margin=10), jump=True)
+        """Zoom in when the selection is less than a cell wide, out when it is wider than the screen."""
+        if self.state.span is None:
+            return
+        (start, end), view = self.state.span, self.state.view
+        if (end - start) * view.columns < 2 * view.span:
+            self.state.look(view.focus(start, end, margin=10), jump=True)
+        elif end - start > view.span:
+            self.state.look(view.focus(start, end), jump=True)
 
     # -- actions --------------------------------------------------------------------------------------------
 
@@ -252,7 +263,7 @@ class TimelineView(Vertical, can_focus=True):
         return self._walked(self.state.walk_gaps(lambda walk, ns: walk.before(ns)))
 
     def worst_gap(self) -> bool:
-        """To the longest gap; from there to the next longest."""
+        """To the longest gap of the window that is judged; from there to the next longest."""
         current = self.state.slice if self.state.selection.gap != ABSENT else ABSENT
         return self._walked(self.state.walk_gaps(lambda walk, ns: walk.worst(current)))
 
