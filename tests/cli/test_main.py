@@ -254,3 +254,9 @@ def test_explain_lists_what_it_can_explain_and_refuses_the_rest(capsys: Capture)
     assert "Trust checks" in capsys.readouterr().out
     assert main(["explain", "replai"]) == ExitCode.USAGE
     assert "did you mean replay" in capsys.readouterr().err
+
+
+def test_view_opens_and_the_others_print(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, verb in (("view", "Opens"), ("report", "Prints")):
+        assert main([command, "--help"]) == ExitCode.OK
+        assert f"\n{verb} " in capsys.readouterr().out

@@ -108,7 +108,7 @@ FOREIGN = {
     "notebook": (b'{"cells": [], "metadata": {}, "nbformat": 4}', "Jupyter"),
     "har": (b'{"log": {"version": "1.2", "entries": []}}', "HAR"),
     "package": (b'{"name": "x", "version": "1.0.0", "dependencies": {}}', "package.json"),
-    "run manifest": (b'{"schema_version": 1, "environment": {}, "forms": {}}', "manifest"),
+    "run manifest": (b'{"schema_version": 1, "environment": {}, "forms": {}}', "name the directory it lies in"),
     "report": (b'{"schema_version": 1, "attribution": {}, "recommendation": {}}', "report of this tool"),
     "nsight": (b'{"Type": 80, "TraceProcessEvent": {}}\n{"Type": 81}\n', "Nsight"),
     "speedscope": (b'{"shared": {}, "profiles": []}', "speedscope"),

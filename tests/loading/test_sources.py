@@ -31,6 +31,21 @@ def test_a_directory_stands_for_its_single_trace(name: str, tmp_path: Path) -> N
     assert load_trace(tmp_path).source.path == str(tmp_path / name)
 
 
+def test_a_directory_of_runs_names_them(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"\.json\.zst trace in this directory; name a trace file$"):
+        load_trace(tmp_path)
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "run.json").write_text("{}")
+    with pytest.raises(UnreadableError, match=r"name a run below it \(.*first\)$"):
+        load_trace(tmp_path)
+
+
+def test_a_refusal_gives_one_hint(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"schema_version": 1, "environment": {}, "forms": {}}')
+    with pytest.raises(UnreadableError, match=r"name the directory it lies in$"):
+        load_trace(tmp_path / "run.json")
+
+
 def test_a_directory_of_several_traces_lists_them(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         (tmp_path / name).write_bytes(DATA)
@@ -39,7 +54,7 @@ def test_a_directory_of_several_traces_lists_them(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_trace_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match=r"no \.json or \.json\.gz trace"):
+    with pytest.raises(UnreadableError, match=r"no \.json, \.json\.gz or \.json\.zst trace"):
         load_trace(tmp_path)
 
 

@@ -28,6 +28,7 @@ class ViewCommand:
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Declare what to open and where to begin."""
+        parser.description = f"Opens {self.summary}."
         add_trace(parser)
         parser.add_argument("--view", choices=VIEWS, default="overview", help="begin with this view")
         parser.add_argument("--select", metavar="HANDLE", help="begin at an event or gap (g-12, k-5, ...)")

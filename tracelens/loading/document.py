@@ -154,9 +154,8 @@ class Document:
         return self._window.data[:1]
 
     def _refusal(self, kind: str) -> UnreadableError:
-        return UnreadableError(
-            f"{self._path}: not a torch.profiler trace but {kind}; give the file that export_chrome_trace wrote"
-        )
+        hint = "" if ";" in kind else "; give the file that export_chrome_trace wrote"
+        return UnreadableError(f"{self._path}: not a torch.profiler trace but {kind}{hint}")
 
 
 def _next_key(data: bytes) -> re.Match[bytes] | None:

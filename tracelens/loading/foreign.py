@@ -36,7 +36,7 @@ _KEYS: Final = (
     ({"cells", "nbformat"}, "a Jupyter notebook"),
     ({"log"}, "an HTTP archive (HAR)"),
     ({"attribution", "recommendation"}, "a report of this tool, not a trace"),
-    ({"forms", "environment"}, "the manifest of a captured run; name a trace of that directory"),
+    ({"forms", "environment"}, "the manifest of a captured run; name the directory it lies in"),
     ({"shared", "profiles"}, "a speedscope profile"),
     ({"meta", "threads"}, "a Firefox profile"),
     ({"nodes", "samples"}, "a V8 CPU profile"),

@@ -13,9 +13,11 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import BLOCK, DamagedStreamError, compression_of, gunzip, unzstd
 from tracelens.loading.places import Places, file_key, remember
 from tracelens.loading.prefetch import prefetched
-from tracelens.loading.runs import Run, read_run
+from tracelens.loading.runs import MANIFESTS, Run, read_run
 
 STDIN: Final = "-"
+SHOWN_RUNS: Final = 8
+"""Runs that an error names at most."""
 LARGEST_SURELY: Final = 1 << 28
 """Bytes of text that any compressed file may have."""
 MOST_GROWTH: Final = 300
@@ -33,9 +35,18 @@ def find_trace(path: str | Path) -> str:
     if len(found) == 1:
         return str(found[0])
     if not found:
-        raise UnreadableError(f"{path}: no .json or .json.gz trace in this directory; name a trace file")
+        raise UnreadableError(
+            f"{path}: no .json, .json.gz or .json.zst trace in this directory; {_instead(Path(path))}"
+        )
     listed = ", ".join(file.name for file in found[:8]) + (", ..." if len(found) > 8 else "")
     raise UnreadableError(f"{path}: {len(found)} traces in this directory ({listed}); name one of them")
+
+
+def _instead(folder: Path) -> str:
+    """What to name instead of a directory without traces: the runs right below it, where there are any."""
+    runs = sorted({str(manifest.parent) for pattern in MANIFESTS for manifest in folder.glob(f"*/{pattern}")})
+    listed = ", ".join(runs[:SHOWN_RUNS]) + (", ..." if len(runs) > SHOWN_RUNS else "")
+    return f"name a run below it ({listed})" if runs else "name a trace file"
 
 
 def _first_trace(run: Run) -> str:
