@@ -12,6 +12,7 @@ import pytest
 
 from tracelens.__main__ import main
 from tracelens.analysis.parts import Part
+from tracelens.reporting.schema import Document
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -71,6 +72,12 @@ def test_every_sample_is_a_run_of_the_script_beside_it() -> None:
 def test_readme_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"--help", "report --help", "show --help"} <= set(COMMANDS)
     assert "exit codes: 0" in printed("--help", capsys)
+
+
+def test_readme_names_every_key_of_the_document() -> None:
+    section = README.read_text(encoding="utf-8").partition("## The document")[2].partition("##")[0]
+    for key in Document.__annotations__:
+        assert f"`{key}`" in section, key
 
 
 def test_readme_explains_every_part() -> None:
