@@ -261,3 +261,10 @@ def test_no_event_vanishes_uncounted(at: int, flip: int, tmp_path: Path) -> None
         assert repair.count > 0
         assert repair.example
         assert 0 <= repair.offset <= len(data)
+
+
+@pytest.mark.parametrize("stray", ['[{"a": 1}]', "[[[1]]]", '[{"ph": "X"}, {}]', "[]", '["]", 1]'])
+def test_arrays_among_events_cost_no_event(stray: str, tmp_path: Path) -> None:
+    trace = load_events([stray, BEFORE, stray, AFTER, stray], tmp_path)
+    assert columns_of(trace)["name"] == ["before", "after"]
+    assert kinds(trace) == {"unreadable event skipped": 3}

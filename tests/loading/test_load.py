@@ -251,3 +251,18 @@ def test_real_traces_lose_nothing(path: Path) -> None:
     assert work.any()
     linked = np.isin(trace.links.launch[work], np.flatnonzero(trace.events.category == Category.RUNTIME))
     assert (linked | (trace.links.launch[work] == ABSENT)).all()
+
+
+def test_keys_read_as_they_are_spelled_with_escapes_or_without(tmp_path: Path) -> None:
+    plain = event("x", args={"correlation": 7, "External id": 8, "stream": 9})
+    text = json.dumps(plain).replace("dur", r"\u0064ur").replace("correlation", r"corr\u0065lation")
+    text = text.replace("External id", r"External\u0020id").replace("stream", r"stre\u0061m")
+    assert columns_of(load_events([text], tmp_path)) | {"length": []} == columns_of(load_events([plain], tmp_path)) | {
+        "length": []
+    }
+
+
+@pytest.mark.parametrize("pair", [((-1, 0), ("", 0)), ((0, -1), (0, "")), ((-1, -1), ("", ""))])
+def test_no_number_shares_a_lane_with_a_word(pair: tuple[tuple[Any, Any], ...], tmp_path: Path) -> None:
+    events = [event("x", pid=pid, tid=tid, ts=n) for n, (pid, tid) in enumerate(pair)]
+    assert len(set(load_events(events, tmp_path).events.lane.tolist())) == 2

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracelens.loading.batch import Batch, empty_batch, fill
 from tracelens.loading.careful import decode_one
+from tracelens.loading.document import end_of_value
 from tracelens.loading.framing import Frame, frame_events
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
@@ -41,10 +42,11 @@ _ARRAY_END: Final = re.compile(rb'\}\s*+,?\s*+(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))
 _CLOSING: Final = re.compile(rb"(\s*+,?\s*+)\]")
 _NO_COMMA: Final = re.compile(rb"\s*\{")
 _STRAY: Final = re.compile(
-    rb'[\s,]*+([^\s,:"\[\]{}]++|"(?:[^"\\]|\\.)*+"|\[(?:[^\[\]{}"]|\[[^\[\]{}"]*+\])*+\])(?=\s*[,\]])',
+    rb'[\s,]*+([^\s,:"\[\]{}]++|"(?:[^"\\]|\\.)*+")(?=\s*[,\]])',
     re.DOTALL,
 )
-"""An element of the array that is no object."""
+"""An element of the array that is neither object nor array."""
+_ELEMENT_END: Final = re.compile(rb"\s*[,\]]")
 _BETWEEN: Final = re.compile(rb"[\s,]*")
 
 
@@ -98,11 +100,21 @@ class EventReader:
     def _skip_stray(self) -> bool:
         """Whether an element that is no object comes next; if so, count it and drop it."""
         found = _STRAY.match(self._window.data)
-        if not found:
+        begin, end = found.span(1) if found else self._stray_array()
+        if not end:
             return False
-        self._tables.repairs.add(UNREADABLE, found[1], self._window.offset + found.start(1))
-        self._window.drop(found.end())
+        self._tables.repairs.add(UNREADABLE, self._window.data[begin:end][:200], self._window.offset + begin)
+        self._window.drop(end)
         return True
+
+    def _stray_array(self) -> tuple[int, int]:
+        """Where an array among the events begins and ends, (0, 0) where none comes next or none that ends."""
+        begin = _BETWEEN.match(self._window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        if self._window.data[begin : begin + 1] != b"[":
+            return 0, 0
+        length = end_of_value(self._window.data[begin : begin + SLAB])
+        behind = _ELEMENT_END.match(self._window.data, begin + length) if length else None
+        return (begin, begin + length) if length and behind else (0, 0)
 
     def _frame(self) -> Frame:
         if len(self._window.data) < self._slab:

@@ -40,6 +40,8 @@ _NARROW: Final = [*_COLUMNS[DEVICE], *_COLUMNS[STREAM]]
 _QUOTED: Final = (Key.PHASE, Key.CATEGORY, Key.NAME)
 _REQUIRED: Final = (Key.PHASE, Key.NAME, Key.PID, Key.TID, Key.TIME)
 _IS_FLOW: Final = chars_in(b"stf")
+_WORD: Final = np.uint64(0x9FB21C651E98DF25)
+"""Sets the hash of a word apart from a number: "" is not -1."""
 _SECOND_PART: Final = np.uint64(0xA24BAED4963EE407)
 """Added to the hash of a tid, so that swapping pid and tid makes another lane."""
 
@@ -219,5 +221,5 @@ def _lane_hashes(slab: Slab, members: Int64s, values: Int64s) -> Hashes:
     if len(words):
         opens = slab.members.value[members[words]]
         closes = slab.frame.closes[np.searchsorted(slab.frame.opens, opens)]
-        hashes[words] = span_hash(slab.text, opens + 1, closes - opens - 1)
+        hashes[words] = mixed(span_hash(slab.text, opens + 1, closes - opens - 1) + _WORD)
     return hashes

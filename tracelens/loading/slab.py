@@ -17,6 +17,8 @@ from tracelens.model.events import Bools, Int64s
 
 _SPACE: Final = ord(" ")
 _LINE_FEED: Final = ord("\n")
+_BACKSLASH: Final = ord("\\")
+_COLON: Final = ord(":")
 _SCALAR: Final = re.compile(rb'-?\d+|"(?:[^"\\]|\\.)*+"')
 
 
@@ -40,6 +42,7 @@ class Slab:
         odd[members.odd] = True
         odd[_not_utf8(data, frame)] = True
         odd[_with_controls(text, frame)] = True
+        odd[_with_escaped_keys(data, text, frame)] = True
         return cls(data, frame, text, members, odd)
 
     def scalar(self, member: int) -> str | None:
@@ -72,6 +75,23 @@ def _with_controls(text: Text, frame: Frame) -> Int64s:
     """Events that hold a control character within a string. Line feeds, of which any layout is full, are left out."""
     whole = text.bytes[: frame.stop]
     found = np.flatnonzero((whole < _SPACE) & (whole != _LINE_FEED))
-    string = np.searchsorted(frame.opens, found) - 1
-    within = found[(string >= 0) & (found < frame.closes[string])] if len(frame.opens) else found[:0]
-    return np.searchsorted(frame.ends, within)
+    _, within = _strings_at(frame, found)
+    return np.searchsorted(frame.ends, found[within])
+
+
+def _with_escaped_keys(data: bytes, text: Text, frame: Frame) -> Int64s:
+    """Events with a backslash in a key, which then reads otherwise than it looks."""
+    if not len(frame) or b"\\" not in data:
+        return np.empty(0, dtype=np.int64)
+    found = np.flatnonzero(text.bytes[: frame.stop] == _BACKSLASH)
+    string, within = _strings_at(frame, found)
+    in_key = within & (text.at(text.after_space(frame.closes[string] + 1)) == _COLON)
+    return np.searchsorted(frame.ends, found[in_key])
+
+
+def _strings_at(frame: Frame, place: Int64s) -> tuple[Int64s, Bools]:
+    """The last string that opens before each place, and whether the place is within it."""
+    string = np.maximum(np.searchsorted(frame.opens, place) - 1, 0)
+    if not len(frame.opens):
+        return string, np.zeros(len(place), dtype=np.bool_)
+    return string, (frame.opens[string] < place) & (place < frame.closes[string])
