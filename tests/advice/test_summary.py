@@ -44,8 +44,8 @@ def backward(name: str | None) -> Beat:
 @pytest.mark.parametrize("changing", [False, True])
 def test_every_snippet_is_narrow_python(verdict: str, variant: str, optimizer: str | None, changing: bool) -> None:
     for training in (False, True):
-        for scaled in (False, True):
-            text = code(verdict, variant, Target(training, optimizer, changing, scaled))
+        for scaled, autocast in ((False, False), (False, True), (True, True)):
+            text = code(verdict, variant, Target(training, optimizer, changing, scaled, autocast))
             ast.parse(text)
             assert max((len(line) for line in text.splitlines()), default=0) <= 80
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tracelens.advice import constants as C
+from tracelens.advice.autocast import is_autocast
 from tracelens.advice.blockers import Observation, find_blockers
 from tracelens.advice.case import Case
 from tracelens.advice.confirmed import confirmed
@@ -41,7 +42,7 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     work, or one that its checks call unusable, gets a verdict only from measurements."""
     is_range = analysis.window.kind == "range"
     measured = {} if is_range else measured_forms(analysis.trace.stamp, recorded or {})
-    region = find_region(analysis)
+    trace, region = analysis.trace, find_region(analysis)
     if region is None or analysis.trust.level == "unusable" or _too_little(analysis, region):
         forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
         findings = check_all(analysis, forms, judged=False)
@@ -57,7 +58,7 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
         observed,
         _fixed(analysis, known, observed, forms),
         reason(known),
-        Target(region.training, region.optimizer, not region.same_shapes, is_scaled(analysis.trace)),
+        Target(region.training, region.optimizer, not region.same_shapes, is_scaled(trace), is_autocast(trace)),
         _now(analysis, forms),
     )
     findings = check_all(analysis, forms)

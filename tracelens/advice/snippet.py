@@ -48,25 +48,27 @@ for _ in range(3):  # compile before the capture
 TRAINING: Final = """\
 def step(inputs, target):
     {owner}.zero_grad(set_to_none=True)
-    loss = loss_function(model(inputs), target)
-    loss.backward()
+{forward}    {loss}.backward()
 {update}    return loss
 
 """
 
-SCALED: Final = """\
-def step(inputs, target):
-    optimizer.zero_grad(set_to_none=True)
-    with torch.autocast("cuda", dtype=torch.float16):
-        loss = loss_function(model(inputs), target)
-    scaler.scale(loss).backward()
-{update}    return loss
+FORWARD: Final = """\
+    loss = loss_function(model(inputs), target)
+"""
 
+AUTOCAST: Final = """\
+    with torch.autocast("cuda", dtype={dtype}):  # with your own arguments
+        loss = loss_function(model(inputs), target)
 """
 
 SCALER_STEP: Final = """\
     scaler.step(optimizer)
     scaler.update()
+"""
+
+AUTOCAST_STAYS: Final = """\
+# step keeps its autocast
 """
 
 SCALER_STAYS: Final = """\
@@ -103,6 +105,7 @@ class Target:
     changing_shapes: bool = False
     scaled: bool = False
     """A GradScaler scales its loss, so autocast is on as well."""
+    autocast: bool = False
 
 
 def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str | None = None) -> str:
@@ -112,15 +115,15 @@ def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str
 
 def code(verdict: str, variant: str | None, target: Target) -> str:
     """Torch code that applies a verdict to a step; "" for neither and abstain."""
-    stays = SCALER_STAYS if target.scaled else ""
+    stays = SCALER_STAYS if target.scaled else AUTOCAST_STAYS if target.autocast else ""
     if verdict == "compile":
         return stays + COMPILE.format(options=", dynamic=True" if target.changing_shapes else "")
     if verdict == "replay":
-        return _training(target) + CAPTURE.format(step="step")
+        return (_training(target) or stays) + CAPTURE.format(step="step")
     if verdict == "both" and variant == "reduce-overhead":
         return stays + (DYNAMIC if target.changing_shapes else "") + REDUCE_OVERHEAD.format(options="")
     if verdict == "both":
-        return _training(target) + COMPILE_FIRST + CAPTURE.format(step="compiled")
+        return (_training(target) or stays) + COMPILE_FIRST + CAPTURE.format(step="compiled")
     return ""
 
 
@@ -130,9 +133,10 @@ def _training(target: Target) -> str:
         return ""
     if target.scaled:
         return _scaled(target.optimizer or "")
+    forward = AUTOCAST.format(dtype="dtype") if target.autocast else FORWARD
     if target.optimizer is None:
-        return TRAINING.format(owner="model", update="")
-    step = TRAINING.format(owner="optimizer", update="    optimizer.step()\n")
+        return TRAINING.format(owner="model", forward=forward, loss="loss", update="")
+    step = TRAINING.format(owner="optimizer", forward=forward, loss="loss", update="    optimizer.step()\n")
     return _capturable(target.optimizer) + step + WARM_UP
 
 
@@ -145,8 +149,11 @@ def _capturable(optimizer: str) -> str:
 
 def _scaled(optimizer: str) -> str:
     """The step with its GradScaler: whole where the optimizer can read found_inf on the device."""
+    update = SCALER_STEP if optimizer in FUSED else ""
+    forward = AUTOCAST.format(dtype="torch.float16")
+    step = TRAINING.format(owner="optimizer", forward=forward, loss="scaler.scale(loss)", update=update)
     if optimizer not in FUSED:
-        return SCALER_OUTSIDE + SCALED.format(update="")
+        return SCALER_OUTSIDE + step
     capturable = ", capturable=True" if optimizer in CAPTURABLE else ""
     added = f"# {optimizer}: keep your own arguments; add fused=True{capturable}\n"
-    return added + FOUND_INF + SCALED.format(update=SCALER_STEP) + WARM_UP
+    return added + FOUND_INF + step + WARM_UP
