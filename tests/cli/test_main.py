@@ -89,6 +89,16 @@ def test_the_suffix_picks_the_format(trace: Path, tmp_path: Path, suffix: str, c
     assert err == f"tracelens: wrote {path}\n"
 
 
+@pytest.mark.parametrize("name", ["own.json", "eager.pt.trace.json", "run.json", "run.rank1.json"])
+def test_a_report_replaces_no_trace_and_no_manifest(name: str, tmp_path: Path, capsys: Capture) -> None:
+    own, target = host_bound().write(tmp_path / "own.json"), tmp_path / name
+    target.write_bytes(own.read_bytes())
+    before = target.read_bytes()
+    assert main(["report", str(own), "-o", str(target), "--force"]) == ExitCode.USAGE
+    assert target.read_bytes() == before
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 def test_nothing_is_overwritten_without_force(trace: Path, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "report.md"
     path.write_text("mine", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tracelens.reporting.report import Report
 
 SUFFIXES: Final = (".md", ".json", ".csv")
+MANIFESTS: Final = ("run.json", "run.rank*.json")
+"""Names of a run's manifests, as loading looks for them, which must not be imported before a trace is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +122,18 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         raise UsageError("--table prints CSV; leave out --json, or give -o a name that ends in .csv")
     if path is not None:
         output.expect_writable(path, force=options.force)
+        _expect_apart(path, Path(options.trace))
     default = SHOWN_ROWS if chosen in (".txt", ".md") else None
     limit = default if options.limit is None else options.limit or None
     return Wanted(chosen, options.table or "kernels", path, options.force, limit)
+
+
+def _expect_apart(path: Path, read: Path) -> None:
+    """UsageError when the report would replace what it is made from, or be taken for a run's manifest."""
+    if any(fnmatchcase(path.name, name) for name in MANIFESTS):
+        raise UsageError(f"{path}: a run's manifest has this name; name the report otherwise")
+    if path.exists() and (read.exists() and path.samefile(read) or ".trace." in path.name):
+        raise UsageError(f"{path} is a trace; name another file for the report")
 
 
 def _format(options: argparse.Namespace) -> str:
