@@ -132,7 +132,7 @@ def _expect_apart(path: Path, read: Path) -> None:
     """UsageError when the report would replace what it is made from, or be taken for a run's manifest."""
     if any(fnmatchcase(path.name, name) for name in MANIFESTS):
         raise UsageError(f"{path}: a run's manifest has this name; name the report otherwise")
-    if path.exists() and (read.exists() and path.samefile(read) or ".trace." in path.name):
+    if path.exists() and ((read.exists() and path.samefile(read)) or ".trace." in path.name):
         raise UsageError(f"{path} is a trace; name another file for the report")
 
 
