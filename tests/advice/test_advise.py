@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, analysis, at_step, gemm, item, op, pointwise, told
+from tests.advice.story import Beat, Clock, analysis, at_step, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.results import FORMS, Advice
@@ -136,9 +136,9 @@ def graph_steps(kernels: list[str], **args: object) -> TraceBuilder:
     """Four steps of one graph launch each."""
     trace = TraceBuilder()
     for step in range(4):
-        begun = 400.0 * step
+        begun = 262.0 * step
         nodes = [(name, begun + 20 + 12 * at, 10.0) for at, name in enumerate(kernels)]
-        trace.step(step, begun, 399).launch_graph(begun + 5, 10, nodes, **args)
+        trace.step(step, begun, 261).launch_graph(begun + 5, 10, nodes, **args)
     return trace
 
 
@@ -193,3 +193,50 @@ def test_a_measured_range_holds_its_time() -> None:
     stamp = {"schema_version": 1, "form": "eager", "step_ms": 9.0, "low": 9.5, "high": 8.0}
     found = advice(*HOST_BOUND, tracelens=stamp).forms["eager"]
     assert (found.low, found.step_ms, found.high) == (9.0, 9.0, 9.0)
+
+
+def test_what_the_host_does_beside_a_replay_stays_in_every_form() -> None:
+    trace = TraceBuilder()
+    for step in range(4):
+        begun = 3_000.0 * step
+        trace.step(step, begun, 2_999).op("aten::select", begun + 10, 2_500)
+        trace.launch_graph(begun + 2_600, 10, [("elementwise_kernel<4, add>", begun + 2_620, 50.0)])
+    found = advise(analyze(trace.trace()))
+    assert step_ms(found, "replay") > 1.0
+    assert step_ms(found, "both") > 1.0
+    assert found.recommendation.verdict == "neither"
+
+
+def fetch(trace: TraceBuilder, clock: Clock, step: int) -> None:
+    """A batch fetched by the launching thread with many short operators, in 2 ms."""
+    trace.annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", clock.host, 2_000)
+    for at in range(0, 1_900, 50):
+        trace.op("aten::select", clock.host + at + 10, 40)
+    clock.host += 2_001
+
+
+def allocate(trace: TraceBuilder, clock: Clock, step: int) -> None:
+    """Device memory that the driver frees and allocates anew, in 2 ms."""
+    clock.host = max(clock.drained, clock.host)
+    trace.free(clock.host, 1_000).malloc(clock.host + 1_001, 999)
+    clock.host += 2_001
+
+
+@pytest.mark.parametrize("beat", [fetch, allocate])
+def test_fetching_and_allocating_stay_in_every_form(beat: Beat) -> None:
+    found = advice(beat, *[pointwise()] * 20)
+    assert min(step_ms(found, form) for form in FORMS) > 1.0
+    assert step_ms(found, "compile") < 1.2 * step_ms(found, "eager")
+
+
+def test_a_costly_allocator_is_repaired_first() -> None:
+    found = advice(allocate, *[pointwise()] * 20).recommendation
+    assert [blocker.id for blocker in found.fix_first] == ["allocation"]
+    assert found.after_fix is not None
+    assert found.after_fix.step_ms < 0.5
+
+
+def test_the_stamp_tells_the_form_that_was_recorded() -> None:
+    stamped = told(*[pointwise()] * 20).stamp(form="compile", step_ms=0.3)
+    assert analyze(stamped.trace()).form == "compile"
+    assert analyze(told(*[pointwise()] * 20).stamp(form="eager", step_ms=0.3).trace()).form == "eager"

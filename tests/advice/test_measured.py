@@ -186,3 +186,8 @@ def test_measured_times_beside_an_unusable_trace_are_half_as_sure() -> None:
     alone = advise(nothing_analysed(), runs.ALL).recommendation
     assert alone.verdict == sure.verdict
     assert alone.confidence == pytest.approx(0.5 * sure.confidence, abs=0.01)
+
+
+def test_a_prediction_that_the_measurement_refutes_is_less_sure() -> None:
+    close, far = (judged({"eager": runs.measured(ms)}, *PRODUCTS).recommendation for ms in (0.3, 10.0))
+    assert far.confidence < close.confidence

@@ -98,7 +98,8 @@ def _forms(
 
 
 def _predicted(analysis: Analysis, facts: Facts, seen: tuple[Observation, ...]) -> dict[str, Form]:
-    return traced_forms(facts, analysis.form) if analysis.form in DONE else predict_forms(facts, seen)
+    stops = tuple(found.blocker for found in seen if found.vetoes)
+    return traced_forms(facts, analysis.form, stops) if analysis.form in DONE else predict_forms(facts, seen)
 
 
 def _fixed(
@@ -106,10 +107,10 @@ def _fixed(
 ) -> dict[str, Form]:
     """The forms once the blockers are repaired."""
     first = [seen for seen in observed if seen.first]
-    if analysis.form in DONE or not first:
+    if not first:
         return forms
     saved = min(sum(seen.share for seen in first), 1.0)
-    return predict_forms(replace(facts, region=repaired(facts.region, saved)), ())
+    return _predicted(analysis, replace(facts, region=repaired(facts.region, saved)), ())
 
 
 def _calibrated(facts: Facts, measured: Form | None) -> Facts:

@@ -14,7 +14,7 @@ from tracelens.advice.host_time import call_gauge, outside_time, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region
 from tracelens.analysis.waits import blocking_waits
-from tracelens.model.events import Int64s
+from tracelens.model.events import Int64s, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,11 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> float:
 
 
 def _working(region: Region, operators: Int64s) -> float:
-    """Host time of operators in ns, as traced, without what they wait for the device."""
-    duration, links = region.trace.events.duration, region.trace.links
-    waits = np.flatnonzero(blocking_waits(region.trace) & np.isin(links.operator, operators))
-    return float(duration[operators].sum()) - float(duration[waits].sum())
+    """Host time of operators in ns, as traced, without what they wait for the device and what the allocator takes."""
+    events, links = region.trace.events, region.trace.links
+    apart = blocking_waits(region.trace) | (events.role == Role.ALLOC)
+    rows = np.flatnonzero(apart & np.isin(links.operator, operators))
+    return float(events.duration[operators].sum()) - float(events.duration[rows].sum())
 
 
 def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
@@ -80,11 +81,13 @@ def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
 
 
 def _trees(region: Region, replayed: Estimate, pieces: int) -> Estimate:
-    """Under reduce-overhead: one graph per region, launched by Python."""
+    """Under reduce-overhead: one graph per region, launched by Python, after which the host works outside."""
     if region.training:
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters + C.REGION_OVERHEAD * (pieces - 1)
     else:
         host = C.TREE_FLOOR + C.REGION_OVERHEAD * (pieces - 1)
+    if len(region.waits) == 0:
+        host += outside_time(region)
     if pieces == 1:
         return Estimate(max(host, replayed.mid), max(0.75 * host, replayed.low), max(1.5 * host, replayed.high))
     mid = max(host, replayed.mid) + 0.6 * min(host, replayed.mid)

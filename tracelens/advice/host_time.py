@@ -19,8 +19,9 @@ def host_scale(region: Region) -> Estimate:
 
 
 def outside_time(region: Region) -> float:
-    """Host time in ns that every form of the step has: a data loader's, and that of long work without operators."""
-    return host_scale(region).mid * region.outside
+    """Host time in ns that every form of the step has: a data loader's, the allocator's, and that of long work without
+    operators. Profiling never shortens it."""
+    return min(host_scale(region).mid, 1.0) * region.outside
 
 
 def with_outside(inside: Estimate, region: Region) -> Estimate:

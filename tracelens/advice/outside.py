@@ -1,4 +1,4 @@
-"""Host work that no form of the step takes away: data loading, and Python that runs no operator for long."""
+"""Host work that no form of a step takes away: data loading, allocation, Python that runs no operator for long."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.once import once
+from tracelens.analysis.host_activity import INPUT
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import ABSENT, Category, Int64s, among
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, among
 from tracelens.model.intervals import intersect, length, subtract, union
 from tracelens.model.names import named
 
 LONG: Final = 500_000
 """ns without any operator from which the host does not dispatch but works. [H200: at most 463 us in 45 traces of
 steps without such work, with_stack included; an operator takes 5 to 50 us]"""
+DISPATCH: Final = tuple(part for part in Part if part.name.startswith("DISPATCH_"))
 _STEP: Final = re.compile(r"^ProfilerStep#")
 """Early profilers record steps as operators."""
 
@@ -33,8 +35,17 @@ def stretches(analysis: Analysis) -> Int64s:
 
 def outside_ns(analysis: Analysis) -> float:
     """Time per counted step in which the device waits for such work, as traced."""
-    whole = length(stretches(analysis)) + length(_idle(analysis, Part.DISPATCH_INPUT))
-    return whole / max(len(analysis.window.tiles), 1)
+    parts = _idle(analysis, Part.DISPATCH_INPUT, Part.DISPATCH_ALLOCATOR)
+    whole = np.concatenate((stretches(analysis), parts, _fetching(analysis)))
+    return length(union(whole[:, 0], whole[:, 1])) / max(len(analysis.window.tiles), 1)
+
+
+def _fetching(analysis: Analysis) -> Int64s:
+    """Idle time while a launching thread fetches a batch, the operators that it runs for it included."""
+    events = analysis.trace.events
+    spans = np.flatnonzero(_launching(analysis) & among(events.category, (Category.OPERATOR, Category.ANNOTATION)))
+    spans = spans[named(analysis.trace, spans, INPUT)]
+    return intersect(union(events.start[spans], events.end[spans]), _idle(analysis, *DISPATCH))
 
 
 def _long(intervals: Int64s) -> Int64s:
@@ -43,12 +54,17 @@ def _long(intervals: Int64s) -> Int64s:
 
 def _dispatching(analysis: Analysis) -> Int64s:
     """When a thread that launches runs an operator or a call."""
-    events, launch = analysis.trace.events, analysis.trace.links.launch
-    launching = np.unique(events.lane[launch[launch != ABSENT]])
-    works = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & np.isin(events.lane, launching)
+    events = analysis.trace.events
+    works = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & _launching(analysis)
     rows = np.flatnonzero(works & (events.phase == ord("X")))
     rows = rows[~named(analysis.trace, rows, _STEP)]
     return union(events.start[rows], events.end[rows])
+
+
+def _launching(analysis: Analysis) -> Bools:
+    """Per event, whether it is of a thread that launches."""
+    events, launch = analysis.trace.events, analysis.trace.links.launch
+    return np.isin(events.lane, np.unique(events.lane[launch[launch != ABSENT]]))
 
 
 def _idle(analysis: Analysis, *parts: Part) -> Int64s:

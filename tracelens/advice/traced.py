@@ -12,21 +12,27 @@ from tracelens.advice.forms import cannot
 from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import as_compiled
 from tracelens.advice.replay import predict_replay
-from tracelens.advice.results import Form
+from tracelens.advice.results import Blocker, Form
 
 UNSEEN = "not visible in a trace of another form: record an eager step"
 
 
-def traced_forms(facts: Facts, form: str) -> dict[str, Form]:
+def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) -> dict[str, Form]:
     """Forms as far as a trace of `form` ("compile", "replay" or "both") shows them.
 
     A compiled step runs at the host's own speed; the same kernels replayed are "both". A replayed step shows its
-    kernels but no operators, so fusing them is a guess by kind with a wide range."""
+    kernels but no operators, so fusing them is a guess by kind with a wide range. What its host does beside the
+    replay, no graph takes away.
+
+    blockers: what prevents the capture of a whole compiled step."""
     unseen = cannot((), UNSEEN)
+    if form != "compile":
+        facts = replace(facts, region=replace(facts.region, outside=facts.region.host))
     replayed = predict_replay(facts)
     if form == "compile":
         own = as_recorded(facts, predict_eager(replace(facts, region=as_compiled(facts.region)))).form()
-        return {"eager": unseen, "compile": own, "replay": unseen, "both": replayed.form("manual")}
+        both = cannot(blockers) if blockers else replayed.form("manual")
+        return {"eager": unseen, "compile": own, "replay": unseen, "both": both}
     if form == "both":
         return {"eager": unseen, "compile": unseen, "replay": unseen, "both": as_recorded(facts, replayed).form()}
     own = as_recorded(facts, replayed)

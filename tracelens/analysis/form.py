@@ -26,6 +26,9 @@ _COMPILED_REGION: Final = re.compile(r"Torch-Compiled Region|Call CompiledFxGrap
 def find_form(trace: Trace, steps: Steps, device: int) -> str:
     """One of FORMS, "mixed", or "unknown" when no kernel of the window has a launch; by kernel time.
 
+    A recording that compiled or replayed the step says so in its stamp, whatever of it the compiler gave up. What was
+    recorded as eager may be compiled by its own script.
+
     A kernel is replayed when a graph launch started it; it is compiled when Triton code from torch.compile, when
     launched inside a compiled region, or when it shares its graph launch with such a kernel. Copies count only
     where nothing else runs, since a replayed step copies its inputs eagerly."""
@@ -35,6 +38,9 @@ def find_form(trace: Trace, steps: Steps, device: int) -> str:
     work = work if moves.all() else work[~moves]
     if not len(work):
         return "unknown"
+    stamped = trace.stamp.get("form") if trace.stamp else None
+    if stamped in FORMS[1:]:
+        return str(stamped)
     replayed = trace.events.role[trace.links.launch[work]] == Role.GRAPH_LAUNCH
     compiled = _compiled(trace, work, replayed)
     ns = np.maximum(trace.events.duration[work], 1)

@@ -45,7 +45,7 @@ PARTS: Final = {
 LONG_LAUNCH_NS: Final = 1_000_000
 """A kernel launch call as long as this loads a module or waits for something else than its kernel."""
 
-_INPUT: Final = re.compile(r"data_?load|load_?(batch|data)|(get|next|fetch)_?batch", re.IGNORECASE)
+INPUT: Final = re.compile(r"data_?load|load_?(batch|data)|(get|next|fetch)_?batch", re.IGNORECASE)
 _COMPILER: Final = re.compile(
     r"TorchDynamo Cache Lookup|Torch-Compiled Region|## Call CompiledFxGraph|Pregraph bytecode|AOTDispatcher"
     r"|^CompiledFunction|\(dynamo_timed\)|CUDAGraphNode\.record|^triton_"
@@ -137,7 +137,7 @@ def _activities(trace: Trace) -> Bytes:
 def _by_name(name: str, *, operator: bool) -> Activity:
     if _STEP.search(name):
         return Activity.NOTHING
-    if _INPUT.search(name):
+    if INPUT.search(name):
         return Activity.INPUT
     if _COMPILER.search(name):
         return Activity.COMPILER

@@ -293,7 +293,7 @@ def _repaired(document: Document) -> str:
     if after is None:
         return ""
     told = {b["id"]: b["message"] for form in document["forms"].values() for b in form["blockers"]}
-    names = [_short(told[fix["blocker"]]) for fix in fixes if fix["blocker"] in told]
+    names = [_short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     what = f" ({names[0]}{more})" if names else ""
     return f"After repair{what}: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms."
