@@ -191,3 +191,21 @@ def test_measured_times_beside_an_unusable_trace_are_half_as_sure() -> None:
 def test_a_prediction_that_the_measurement_refutes_is_less_sure() -> None:
     close, far = (judged({"eager": runs.measured(ms)}, *PRODUCTS).recommendation for ms in (0.3, 10.0))
     assert far.confidence < close.confidence
+
+
+@pytest.mark.parametrize(("replay", "low"), [(0.696, 0.695), (0.68, 0.66)])
+def test_a_gain_within_noise_pays_for_nothing(replay: float, low: float) -> None:
+    forms = {
+        "eager": runs.measured(0.7, low=0.69 if replay < 0.69 else 0.6999, high=0.72),
+        "replay": runs.measured(replay, low=low, high=0.6965),
+    }
+    assert judged(forms).forms["replay"].break_even_steps is None
+
+
+def test_a_predicted_set_up_comes_on_top_of_eager_s() -> None:
+    forms = judged({}, *[pointwise(2, host=30)] * 80).forms
+    eager, replay = forms["eager"].step_ms, forms["replay"]
+    assert eager is not None
+    assert replay.step_ms is not None
+    assert replay.setup_s is not None
+    assert replay.break_even_steps == pytest.approx(1e3 * replay.setup_s / (eager - replay.step_ms))

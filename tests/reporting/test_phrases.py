@@ -103,12 +103,12 @@ def test_the_other_forms_in_a_few_words() -> None:
     free = Form(0.553, 0.521, 0.602, "predicted")
     blocked = Form(None, None, None, "predicted", blockers=(example.SYNC,))
     assert phrases.alternatives(judged("replay", replay=free)) == (
-        "Not compile alone: 3.91. Both: 0.47. Blocked by nothing."
+        "Not compile alone: 3.91 ms. Both: 0.47 ms. Nothing blocks replay."
     )
     assert phrases.alternatives(judged("both", replay=blocked)) == (
-        "Not compile alone: 3.91. Replay blocked by 32 .item() a step. Both blocked by nothing."
+        "Not compile alone: 3.91 ms. Replay blocked: 32 .item() a step. Nothing blocks both."
     )
-    assert phrases.alternatives(judged("replay")).endswith("Replay is held up by 32 .item() a step at model.py:41.")
+    assert phrases.alternatives(judged("replay")).endswith("Replay is held up by: 32 .item() a step at model.py:41.")
     assert phrases.alternatives(judged("abstain")) == ""
 
 

@@ -97,8 +97,8 @@ def _syncs(analysis: Analysis, region: Region) -> Observation | None:
     operator, call = causes.most_common(1)[0][0]
     of = syncs.only("operator", operator).only("call", call)
     place = next((place for place in of["where"] if place), operator)
-    mostly = f"{call} in {operator}" if operator else call
-    message = f"{often(counts, 'wait', ' for the device')}, mostly {mostly}"
+    cause = f"{call} in {operator}" if operator else call
+    message = f"{often(counts, 'wait', ' for the device')}, {'mostly' if len(causes) > 1 else 'by'} {cause}"
     advice = wait_repair(analysis, of["row"], operator or "")
     found = _observe(counts, "sync", message, advice, place, tuple(of.first(EVIDENCE)["handle"]))
     return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1))

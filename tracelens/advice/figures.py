@@ -71,7 +71,7 @@ FIGURES: Final = (
     ),
     Figure("measured", "Measured step time of a form", ("advice.measured:measured_forms", "advice.measured:beside")),
     Figure("setup_s", "Seconds to set a form up", ("advice.forms:_set_up", "advice.forms:_pays")),
-    Figure("break_even_steps", "Steps after which a form has paid", ("advice.forms:_pays",)),
+    Figure("break_even_steps", "Steps after which a form has paid", ("advice.pays:with_break_even",)),
     Figure(
         "verdict", "The verdict",
         ("advice.verdict:choose", "advice.verdict:candidates", "advice.verdict:verdict_of"),

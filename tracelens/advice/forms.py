@@ -17,10 +17,10 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import host_scale
 from tracelens.advice.likeness import unlikeness
+from tracelens.advice.pays import with_break_even
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
-from tracelens.model.units import NS_PER_MS
 
 BREAK_GRAPHS: Final = frozenset({"sync", "changing_shapes"})
 """Blockers that also cost a compiled step: graph breaks, recompilations."""
@@ -80,9 +80,8 @@ def _set_up(region: Region) -> tuple[float, float]:
 
 
 def _pays(form: Form, eager: Estimate, setup_s: float) -> Form:
-    """The form with its set-up, and after how many steps it has paid; None when it never does."""
-    gain = eager.mid / NS_PER_MS - (form.step_ms or 0.0)
-    return replace(form, setup_s=setup_s, break_even_steps=1e3 * setup_s / gain if gain > 0 else None)
+    """The form with its set-up, which comes on top of eager's, and after how many steps it has paid."""
+    return with_break_even(replace(form, setup_s=setup_s), eager.form())
 
 
 def _breaks(blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:

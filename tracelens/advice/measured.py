@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
+from tracelens.advice.pays import with_break_even
 from tracelens.advice.results import FORMS, Blocker, Form
 
 Record: TypeAlias = Mapping[str, Any]
@@ -66,14 +67,7 @@ def _form(record: Record) -> Form | None:
 def _paid(forms: dict[str, Form]) -> dict[str, Form]:
     """The forms with the steps after which what they take longer than eager to set up has paid."""
     eager = forms.get("eager")
-    return forms if eager is None else {name: _break_even(form, eager) for name, form in forms.items()}
-
-
-def _break_even(form: Form, eager: Form) -> Form:
-    if form is eager or form.step_ms is None or eager.step_ms is None or form.setup_s is None:
-        return form
-    gain, longer = eager.step_ms - form.step_ms, form.setup_s - (eager.setup_s or 0.0)
-    return replace(form, break_even_steps=1e3 * max(longer, 0.0) / gain if gain > 0 else None)
+    return forms if eager is None else {name: with_break_even(form, eager) for name, form in forms.items()}
 
 
 def _triple(form: Form) -> tuple[float, float, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -102,7 +103,7 @@ def profiled(document: Document) -> str:
 
 
 def alternatives(document: Document) -> str:
-    """The other forms and the blockers in a few words: "Both: 0.47. Not compile alone: 3.10. Blocked by nothing."."""
+    """The other forms and the blockers in a few words: "Not compile alone: 3.10 ms. Nothing blocks replay."."""
     own, advised = own_form(document), advised_form(document)
     if advised is None:
         return ""
@@ -111,9 +112,8 @@ def alternatives(document: Document) -> str:
     told = [_alternative(document, name) for name in others]
     if advised == own or form["source"] != "predicted":
         return " ".join(told)
-    reasons, is_alone = held_up(form), not any("blocked" in other for other in told)
-    free = "Blocked by nothing." if is_alone else f"{advised.capitalize()} blocked by nothing."
-    return " ".join([*told, f"{advised.capitalize()} is held up by {reasons}." if reasons else free])
+    reasons, label = held_up(form), advised.capitalize()
+    return " ".join([*told, f"{label} is held up by: {reasons}." if reasons else f"Nothing blocks {advised}."])
 
 
 def confidence(document: Document) -> str:
@@ -261,6 +261,7 @@ def left_out(document: Document, table: str) -> str:
     return f"{missing:,} more; --limit 0 shows all" if missing else ""
 
 
+_DETAILS: Final = re.compile(r", (?:mostly|by|which) ")
 _STRETCH: Final = {"whole": "the whole trace", "range": "the range"}
 
 
@@ -269,9 +270,9 @@ def _alternative(document: Document, name: str) -> str:
     label = "compile alone" if name == "compile" else name
     if form["step_ms"] is None:
         first = next((_short(blocker["message"]) for blocker in form["blockers"]), "")
-        return f"{label.capitalize()} {'blocked by ' + first if first else 'unknown'}."
+        return f"{label.capitalize()} {'blocked: ' + first if first else 'unknown'}."
     gains = now is None or (form["step_ms"] < NO_GAIN * now and form["outputs"] != "differ")
-    return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])}."
+    return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])} ms."
 
 
 def _lengths(document: Document) -> tuple[float, float, str] | None:
@@ -301,7 +302,7 @@ def _repaired(document: Document) -> str:
 
 def _short(message: str) -> str:
     """A blocker's message without its details."""
-    return message.partition(", mostly ")[0]
+    return _DETAILS.split(message, maxsplit=1)[0]
 
 
 def _differs(form: FormEntry) -> list[str]:

@@ -29,9 +29,9 @@ def pays_after(form: FormEntry) -> str:
 
 
 def set_up(document: Document) -> str:
-    """The set-up of all measured forms in a sentence, or ""."""
+    """The steps after which measured forms have paid, and their set-up, in a sentence; or ""."""
     told = [
-        f"{name} {pays_after(form)} ({units.significant(form['setup_s'] or 0.0)} s)"
+        f"{name} {pays_after(form)} (set-up {units.significant(form['setup_s'] or 0.0)} s)"
         for name in FORMS
         if (form := document["forms"].get(name)) is not None and pays_after(form)
     ]
