@@ -80,7 +80,10 @@ FIGURES: Final = (
     Figure(
         "confidence",
         "Confidence of the verdict",
-        ("advice.verdict:confidence", "advice.verdict:_no_worse", "advice.verdict:_sigma", "advice.recommend:_doubt"),
+        (
+            "advice.verdict:confidence", "advice.verdict:_no_worse", "advice.verdict:_sigma",
+            "advice.recommend:_doubt", "advice.recommend:_is_missed",
+        ),
     ),
     Figure("abstain", "When there is no verdict", ("advice.advise:advise", "advice.advise:_too_little")),
     Figure("after_fix", "Step time after the repairs", ("advice.recommend:_after_fix", "advice.forms:repaired")),
