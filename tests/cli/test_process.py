@@ -93,3 +93,15 @@ def test_closed_streams_do_no_harm(trace: Path, closed: str) -> None:
     shell = f"{sys.executable} -m tracelens report {trace} {closed}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_standard_input_is_refused_in_one_line() -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m tracelens report - <&-"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stderr.count("\n")) == (3, 1)
+    assert "standard input is closed" in ran.stderr

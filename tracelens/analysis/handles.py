@@ -133,8 +133,8 @@ def _resolve_gap(gaps: NumberedGaps, number: int) -> Target:
 def _expect(prefix: str, number: int, count: int) -> None:
     if 1 <= number <= count:
         return
-    noun = NOUNS[prefix]
-    there = f"its {noun}s are {prefix}-1 to {prefix}-{count}" if count else f"it has no {noun}s"
+    nouns = NOUNS[prefix] + ("es" if prefix == LAUNCH else "s")
+    there = f"its {nouns} are {prefix}-1 to {prefix}-{count}" if count else f"it has no {nouns}"
     raise UsageError(f"the trace has no {prefix}-{number}; {there}")
 
 

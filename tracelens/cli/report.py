@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tracelens.reporting.report import Report
 
 SUFFIXES: Final = (".md", ".json", ".csv")
-MANIFESTS: Final = ("run.json", "run.rank*.json")
-"""Names of a run's manifests, as loading looks for them, which must not be imported before a trace is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +128,8 @@ def _wanted(options: argparse.Namespace) -> Wanted:
 
 def _expect_apart(path: Path, read: Path) -> None:
     """UsageError when the report would replace what it is made from, or be taken for a run's manifest."""
+    from tracelens.loading.runs import MANIFESTS  # the command's help needs no arrays
+
     if any(fnmatchcase(path.name, name) for name in MANIFESTS):
         raise UsageError(f"{path}: a run's manifest has this name; name the report otherwise")
     if path.exists() and ((read.exists() and path.samefile(read)) or ".trace." in path.name):

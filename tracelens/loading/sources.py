@@ -138,6 +138,8 @@ class Source:
 
 def _open(path: str) -> BinaryIO:
     if path == STDIN:
+        if not sys.stdin:
+            raise UnreadableError("-: standard input is closed; pipe a trace into it or name a file")
         return sys.stdin.buffer
     try:
         mode = Path(path).stat().st_mode
