@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.loading.batch import NO_TIME, OUT_OF_RANGE, Batch
+from tracelens.loading.batch import NO_TIME, OUT_OF_RANGE, Batch, empty_batch
 from tracelens.loading.fields import SPARSE_KINDS, Kind
 from tracelens.loading.growing import GrowingArray
 from tracelens.loading.numbers import LONGEST_DURATION
@@ -34,35 +34,21 @@ _MOST_DEVICES: Final = 1024
 """A device event's pid beyond this is a process, not a device."""
 
 
-_DTYPES: Final[dict[str, npt.DTypeLike]] = {
-    "phase": np.uint8,
-    "category": np.uint8,
-    "name": np.int32,
-    "lane": np.int32,
-    "start": np.int64,
-    "duration": np.int64,
-    "correlation": np.int64,
-    "external_id": np.int64,
-    "device": np.int32,
-    "stream": np.int32,
-    "offset": np.int64,
-    "length": np.int32,
-}
-
-
 class Columns:
     """Takes batches in file order; each column becomes one array at the end."""
 
     def __init__(self) -> None:
         self.count = 0
         """Events so far."""
-        self._dense = {name: GrowingArray(dtype) for name, dtype in _DTYPES.items()}
+        nowhere = np.empty(0, dtype=np.int64)
+        blank = empty_batch(nowhere, nowhere).columns()
+        self._dense = {name: GrowingArray(column.dtype) for name, column in blank.items()}
         self._sparse: dict[str, tuple[GrowingArray, GrowingArray]] = {}
 
     def add(self, batch: Batch) -> None:
         """Append the events of a batch."""
-        for name, column in self._dense.items():
-            column.extend(getattr(batch, name))
+        for name, column in batch.columns().items():
+            self._dense[name].extend(column)
         for name, (rows, values) in batch.sparse.items():
             if name not in self._sparse:
                 self._sparse[name] = GrowingArray(np.int32), GrowingArray(values.dtype)
@@ -71,9 +57,9 @@ class Columns:
             all_values.extend(values)
         self.count += len(batch)
 
-    def take(self, name: str) -> npt.NDArray[Any]:
-        """One dense column, which is forgotten here."""
-        return self._dense.pop(name).take()
+    def take_dense(self) -> dict[str, npt.NDArray[Any]]:
+        """All columns that every event fills, forgotten here."""
+        return {name: self._dense.pop(name).take() for name in list(self._dense)}
 
     def take_sparse(self) -> dict[str, SparseColumn]:
         """All sparse columns that some event fills, forgotten here."""
@@ -86,7 +72,7 @@ class Columns:
 
 def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: RepairLog) -> tuple[Events, int]:
     """All events, and the start of the earliest work in ns on the file's own clock. Empties `columns`."""
-    taken = {name: columns.take(name) for name in _DTYPES}
+    taken = columns.take_dense()
     phase, name, offset = taken["phase"], taken["name"], taken["offset"]
     _complete_pairs(taken, repairs)
     category = _categories(phase, taken["category"], name, names)

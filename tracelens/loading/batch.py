@@ -13,7 +13,7 @@ from tracelens.loading.careful import Record
 from tracelens.loading.fields import DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.numbers import LONGEST, clamped
 from tracelens.loading.tables import Tables
-from tracelens.model.events import ABSENT, NO_STREAM, Bytes, Int32s, Int64s
+from tracelens.model.events import ABSENT, NO_STREAM, Int64s, Written
 
 NO_TIME: Final = -(2**63)
 """A start that the event does not give."""
@@ -23,33 +23,21 @@ Sparse: TypeAlias = tuple[npt.NDArray[np.integer], npt.NDArray[Any]]
 """Rows within the batch, ascending, and their values."""
 
 
-@dataclass(eq=False)
-class Batch:
-    """Columns of n events; times in ns on the file's clock, durations as given."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch(Written):
+    """Columns of n events; times in ns on the file's clock, durations as given. Its arrays are filled in place."""
 
-    phase: Bytes
-    category: Bytes
-    name: Int32s
-    lane: Int32s
-    start: Int64s
-    duration: Int64s
-    correlation: Int64s
-    external_id: Int64s
-    device: Int32s
-    stream: Int32s
-    offset: Int64s
-    length: Int32s
     sparse: dict[str, Sparse] = field(default_factory=dict[str, Sparse])
-
-    def __len__(self) -> int:
-        return len(self.phase)
 
     def head(self, count: int) -> Batch:
         """The first `count` events."""
-        dense = {column.name: getattr(self, column.name)[:count] for column in fields(self) if column.name != "sparse"}
         before = {name: int(np.searchsorted(rows, count)) for name, (rows, _) in self.sparse.items()}
         sparse = {name: (rows[: before[name]], values[: before[name]]) for name, (rows, values) in self.sparse.items()}
-        return Batch(**dense, sparse=sparse)
+        return Batch(**{name: column[:count] for name, column in self.columns().items()}, sparse=sparse)
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns that every event fills, by name."""
+        return {column.name: getattr(self, column.name) for column in fields(Written)}
 
 
 def empty_batch(offset: Int64s, length: Int64s) -> Batch:

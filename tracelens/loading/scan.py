@@ -65,7 +65,7 @@ class Scanner:
         self._set_naming_aside(slab, batch)
         columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS if _given(slab, name)}
         self._fill_lanes(slab, batch, values)
-        batch.sparse = _sparse_columns(slab, columns, values)
+        batch.sparse.update(_sparse_columns(slab, columns, values))
         return self._decode_odd(slab, batch, offset)
 
     def _values(self, slab: Slab) -> Int64s:

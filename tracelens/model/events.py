@@ -84,21 +84,20 @@ def among(codes: Bytes, wanted: Iterable[int]) -> Bools:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Events:
-    """Columns of n events in file order. Absent integers are ABSENT (streams: NO_STREAM)."""
+class Written:
+    """Columns of n events in file order, as the file gives them. Absent integers are ABSENT (streams: NO_STREAM)."""
 
     phase: Bytes
     """ASCII code of `ph` (ord("X") complete, "i" instant, "s"/"f" flow, "M" metadata, "C" counter)."""
     category: Bytes
-    role: Bytes
     name: Int32s
     """Index into Trace.names."""
     lane: Int32s
     """Index into Trace.lanes."""
     start: Int64s
-    """ns after Trace.base_ns."""
+    """ns, in a Trace after its base_ns."""
     duration: Int64s
-    """ns, never negative."""
+    """ns, in a Trace never negative."""
     correlation: Int64s
     external_id: Int64s
     device: Int32s
@@ -110,6 +109,14 @@ class Events:
 
     def __len__(self) -> int:
         return len(self.start)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Events(Written):
+    """Columns of the n events of a Trace."""
+
+    role: Bytes
+    """What a RUNTIME call does (Role)."""
 
     @property
     def end(self) -> Int64s:
