@@ -110,6 +110,22 @@ def test_gaps_with_their_cause_and_neighbours(analysis: Analysis) -> None:
     assert gaps["ns"].sum() == analysis.attribution.window_ns - sum(analysis.attribution.parts["kernel"].values())
 
 
+@pytest.mark.parametrize("span", [(55, 130), (100, 145), (45, 230)])
+def test_a_gap_at_the_edge_of_the_window_counts_as_far_as_it_lies_in_it(span: tuple[int, int]) -> None:
+    found = analyze(three_steps().trace(), span=(span[0] * US, span[1] * US))
+    gaps = found.gaps
+    assert gaps["start_ns"].min() >= span[0] * US
+    assert (gaps["start_ns"] + gaps["ns"]).max() <= span[1] * US
+    assert gaps["ns"].sum() == found.attribution.window_ns - sum(found.attribution.parts["kernel"].values())
+
+
+def test_a_gap_that_is_cut_goes_by_what_holds_most_of_the_rest() -> None:
+    trace = three_steps().trace()
+    whole, late = analyze(trace).gaps.iloc[0], analyze(trace, span=(110 * US, 120 * US)).gaps.iloc[0]
+    assert (whole["handle"], whole["class"], whole["part"]) == ("g-2", "dispatch", "framework")
+    assert (late["handle"], late["class"], late["part"]) == ("g-2", "launch", "latency")
+
+
 def test_syncs_of_the_counted_steps(analysis: Analysis) -> None:
     syncs = analysis.syncs
     columns = ["handle", "call", "ns", "busy_overlap_ns", "saving_low_ns", "saving_high_ns", "operator", "where", "row"]

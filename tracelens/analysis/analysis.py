@@ -49,7 +49,7 @@ def analyze(
         tables={
             "kernels": kernel_table(trace, steps, chosen),
             "operators": operator_table(trace, steps, chosen),
-            "gaps": gap_table(trace, gaps, numbered.numbers(chosen), steps.window),
+            "gaps": gap_table(trace, gaps, numbered.numbers(chosen), timeline, steps.window),
             "syncs": sync_table(trace, steps, timeline),
             "launches": launch_table(trace, steps, chosen),
         },

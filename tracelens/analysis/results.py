@@ -142,8 +142,8 @@ class Analysis:
 
     @cached_property
     def gaps(self) -> pd.DataFrame:
-        """handle, start_ns, ns, class, part, before, after, operator, where, row (of the event that ends it): gaps
-        that share time with the window, whole."""
+        """handle, start_ns, ns, class, part, before, after, operator, where, row (of the event that ends it): what the
+        window has of each gap."""
         return self.tables["gaps"].frame()
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracelens.model.events import ABSENT, DEVICE_WORK, SUBMITS, Bools, Category, Int64s, Trace
+from tracelens.model.intervals import covered
 from tracelens.tui.inks import Ink
 from tracelens.tui.lanes import Lane
 
@@ -46,15 +47,15 @@ class GapWalk:
         worth = np.flatnonzero(gaps.ink != Ink.DEVICE)
         self.lane = gaps
         self.indices = worth if len(worth) else np.arange(len(gaps))
-        self.ranked = self._ranking(np.ones(len(gaps), np.bool_))
+        self.ranked = self._ranking(np.zeros(len(gaps), np.int64))
 
-    def prefer(self, counted: Bools) -> None:
-        """Rank those of the counted window before all others, as the table of gaps does, which holds no others."""
-        self.ranked = self._ranking(counted)
+    def prefer(self, tiles: Int64s) -> None:
+        """Rank by the time in the counted tiles, as the table of gaps does, and then by length."""
+        self.ranked = self._ranking(covered(tiles, self.lane.start, self.lane.end))
 
-    def _ranking(self, counted: Bools) -> Int64s:
-        """All indices, longest gap first within the counted window and within the rest."""
-        return np.lexsort((self.lane.start - self.lane.end, ~counted))
+    def _ranking(self, counted: Int64s) -> Int64s:
+        """All indices, those with most counted ns first, of the rest the longest."""
+        return np.lexsort((self.lane.start - self.lane.end, -counted))
 
     def after(self, ns: int) -> int:
         """Index of the first gap that starts later, else of the first of all; ABSENT without gaps."""

@@ -33,7 +33,7 @@ def linked_table(session: Session, atlas: Atlas, name: str) -> Linked:
     rows = session.analysis.tables[name]
     columns, gap = COLUMNS[name](rows), np.full(len(rows), ABSENT)
     if name == "gaps" and atlas.gaps is not None:
-        gap = np.searchsorted(atlas.gaps.start, rows["start_ns"])
+        gap = np.searchsorted(atlas.gaps.start, rows["start_ns"], side="right") - 1
         columns.append(Column("holds", _held(session.analysis.timeline, gap), gives_way=True, spare=True))
     table, title = Table(columns, sort=SORTED[name]), of_range(session)
     if name not in AGGREGATES:

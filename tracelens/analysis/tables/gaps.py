@@ -9,31 +9,37 @@ import numpy as np
 
 from tracelens.analysis.handles import GAP, written
 from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Gaps
+from tracelens.analysis.results import Gaps, Timeline
 from tracelens.analysis.table import Table, Told
 from tracelens.analysis.tables.columns import in_tiles, name_column, place_column
-from tracelens.model.events import ABSENT, Int64s, Trace
+from tracelens.model.events import ABSENT, Bytes, Int64s, Trace
+from tracelens.model.intervals import covered
 from tracelens.model.windows import Window
 
 CLASS_NAMES: Final = np.array([part.class_name for part in Part], dtype=object)
 PART_NAMES: Final = np.array([part.part_name for part in Part], dtype=object)
 
 
-def gap_table(trace: Trace, gaps: Gaps, numbers: Int64s, window: Window) -> Table:
-    """Gaps of one device that share time with the window, whole, in start order.
+def gap_table(trace: Trace, gaps: Gaps, numbers: Int64s, timeline: Timeline, window: Window) -> Table:
+    """What the window has of the gaps of one device, in start order; their ns add up to its idle time.
 
     numbers: those of the handles of all its gaps. Columns: handle, start_ns (after Trace.base_ns), ns, class and part
-    (that hold most of it), before and after (names of the device events around it), operator (that filled most of it
-    on the launching thread), where, row (of the device event that ends it, ABSENT at the tail)."""
+    (that hold most of that time), before and after (names of the device events around the whole gap), operator (that
+    filled most of it on the launching thread), where, row (of the device event that ends it, ABSENT at the tail)."""
+    tiles = window.tiles
     shown = np.flatnonzero(in_tiles(window, gaps.start, gaps.end))
+    start, end, part = gaps.start[shown], gaps.end[shown], gaps.part[shown]
+    ns = covered(tiles, start, end)
+    cut = np.flatnonzero(ns < end - start)
+    part[cut] = _main_parts(timeline, shown[cut], tiles)
     after, operator = gaps.after[shown], gaps.operator[shown]
     return Table(
         {
             "handle": Told(numbers[shown], partial(written, GAP)),
-            "start_ns": gaps.start[shown],
-            "ns": gaps.end[shown] - gaps.start[shown],
-            "class": CLASS_NAMES[gaps.part[shown]],
-            "part": PART_NAMES[gaps.part[shown]],
+            "start_ns": np.maximum(start, tiles[np.searchsorted(tiles[:, 1], start, side="right"), 0]),
+            "ns": ns,
+            "class": CLASS_NAMES[part],
+            "part": PART_NAMES[part],
             "before": name_column(trace, gaps.before[shown]),
             "after": name_column(trace, after),
             "operator": name_column(trace, operator),
@@ -41,3 +47,12 @@ def gap_table(trace: Trace, gaps: Gaps, numbers: Int64s, window: Window) -> Tabl
             "row": after.astype(np.int64),
         }
     )
+
+
+def _main_parts(timeline: Timeline, gaps: Int64s, tiles: Int64s) -> Bytes:
+    """The part that holds most of what lies in the tiles of each of these gaps."""
+    piece = np.flatnonzero(np.isin(timeline.gap, gaps))
+    held = np.zeros((len(gaps), len(Part)), dtype=np.int64)
+    at = np.searchsorted(gaps, timeline.gap[piece])
+    np.add.at(held, (at, timeline.part[piece]), covered(tiles, timeline.start[piece], timeline.end[piece]))
+    return held.argmax(axis=1).astype(np.uint8)

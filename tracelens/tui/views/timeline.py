@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from tracelens.analysis.tables.columns import in_tiles
 from tracelens.model.events import ABSENT
 from tracelens.tui.actions import TIMELINE, bindings
 from tracelens.tui.follow import follow, follow_back
@@ -52,7 +51,7 @@ class TimelineView(Vertical, can_focus=True):
     def _rank_gaps(self) -> None:
         """The worst gap is one that counts for the window that is judged."""
         if (walk := self.state.gaps) is not None:
-            walk.prefer(in_tiles(self._session.analysis.window, walk.lane.start, walk.lane.end))
+            walk.prefer(self._session.analysis.window.tiles)
 
     def on_resize(self) -> None:
         """Details follow the width."""
