@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events, zipped
 from tests.reference import reference_traces
 from tracelens.errors import UnreadableError
-from tracelens.loading import load_trace
+from tracelens.loading import load_trace, soundness
 
 BEFORE, AFTER = event("before", ts=100), event("after", ts=300)
 NOT_JSON = "values that are not JSON (NaN, inf, N/A)"
@@ -200,22 +200,50 @@ def test_a_damaged_lane_is_mended(lane: str, tmp_path: Path) -> None:
     assert sum(kinds(trace).values()) == 1
 
 
+READ = "damaged event read as far as it goes"
 UNREAD = {
-    "spare comma": '{"cbid": 3,, "q": 1}',
-    "comma at the end": '{"cbid": [1, 2,]}',
-    "bare word": '{"cbid": {"deep": nan}}',
-    "number": '{"cbid": 1.2.3}',
-    "missing colon": '{"cbid" 3, "device": 0}',
-    "missing comma": '{"cbid": 3 "q": 1}',
+    "spare comma": ('{"cbid": 3,, "q": 1}', "spare commas"),
+    "comma at the end": ('{"cbid": [1, 2,]}', "spare commas"),
+    "bare word": ('{"cbid": {"deep": nan}}', NOT_JSON),
+    "number": ('{"cbid": 1.2.3}', NOT_JSON),
+    "missing colon": ('{"cbid" 3, "device": 0}', "unescaped quotes"),
+    "missing comma": ('{"cbid": 3 "q": 1}', READ),
+    "open bracket": ('{"cbid": [3, "device": 0}', READ),
+    "stray byte": ('{"cbid": 3, x "device": 0}', READ),
+    "stray escape": (r'{"kernel_hash": "a\q"}', "stray backslashes"),
 }
 
 
-@pytest.mark.xfail(strict=True, reason="the scan does not look at members that fill no column")
+@pytest.mark.parametrize("checker", ["sqlite", "none"])
 @pytest.mark.parametrize("damage", UNREAD)
-def test_damage_where_no_column_reads_is_counted(damage: str, tmp_path: Path) -> None:
-    trace = load_events([BEFORE, damaged(NAMED + UNREAD[damage]), AFTER], tmp_path)
-    assert columns_of(trace)["name"] == ["before", "x", "after"]
-    assert sum(kinds(trace).values())
+def test_damage_where_no_column_reads_is_counted(
+    damage: str, checker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if checker == "none":
+        monkeypatch.setattr(soundness, "sqlite3", None)
+    text, kind = UNREAD[damage]
+    trace = load_events([BEFORE, damaged(NAMED + text), AFTER], tmp_path)
+    columns = columns_of(trace)
+    assert columns["name"] == ["before", "x", "after"]
+    assert columns["duration"] == [10_000, 5_000, 10_000]
+    assert kinds(trace) == {kind: 1}
+    assert trace.repairs[0].example.startswith('{"ph": "X"')
+
+
+def test_damage_that_nothing_mends_is_counted_once_however_often_it_is_met(tmp_path: Path) -> None:
+    kept, skipped = damaged(NAMED + '{"cbid" 3}'), '{"ph": "X", "name": :::, "ts"}'
+    trace = load_events([BEFORE, kept, skipped, kept, skipped, kept, AFTER], tmp_path)
+    assert columns_of(trace)["name"] == ["before", "x", "x", "x", "after"]
+    assert kinds(trace) == {READ: 3, "unreadable event skipped": 2}
+
+
+def test_damage_is_found_in_every_piece_of_a_slab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soundness, "PIECE", 100)
+    texts = [damaged(NAMED + ('{"cbid" 3}' if n % 7 == 3 else f'{{"cbid": {n}}}')) for n in range(50)]
+    trace = load_events(texts, tmp_path)
+    assert len(trace.events) == 50
+    assert kinds(trace) == {READ: 7}
+    assert trace.repairs[0].offset == trace.events.offset[3]
 
 
 @pytest.mark.parametrize("args", ['{"cbid": "a\x01"}', '{"cb\x13id": 1}'])

@@ -7,19 +7,21 @@ a text that does not decode, the name of a lane) is decoded alone, by the carefu
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
-from tracelens.loading.careful import Record, decode_one
+from tracelens.loading.careful import Record, decode_one, parse_mended
 from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.framing import QUOTE, Frame, chars_in
 from tracelens.loading.interning import HashTable
 from tracelens.loading.keys import ARGUMENT_CODES, Key
 from tracelens.loading.slab import Slab
+from tracelens.loading.soundness import DAMAGED, SoundnessCheck
 from tracelens.loading.tables import METADATA_PHASE, PROCESS_NAME, THREAD_NAME, Tables
 from tracelens.loading.texts import UNDECODABLE, TextReader
 from tracelens.loading.words import Hashes, mixed, span_hash
@@ -56,6 +58,7 @@ class Scanner:
 
     def decode(self, data: bytes, frame: Frame, offset: int) -> tuple[Batch, int]:
         """Batch of the frame's leading events up to the first that cannot be read, and how many these are."""
+        check = SoundnessCheck(data, frame)
         slab = Slab.of(data, frame)
         batch = empty_batch(frame.starts + offset, frame.ends - frame.starts + 1)
         _set_irregular_aside(slab)
@@ -65,8 +68,12 @@ class Scanner:
         self._set_naming_aside(slab, batch)
         columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS if _given(slab, name)}
         self._fill_lanes(slab, batch, values)
+        kept = self._set_unsound_aside(slab, check)
         batch.sparse.update(_sparse_columns(slab, columns, values))
-        return self._decode_odd(slab, batch, offset)
+        batch, count = self._decode_odd(slab, batch)
+        for row in kept[: bisect_left(kept, count)]:
+            self._tables.repairs.add(DAMAGED, slab.event(row)[:200], int(batch.offset[row]))
+        return batch, count
 
     def _values(self, slab: Slab) -> Int64s:
         """Value of each member: integers as they are, times and floats as thousandths, texts as their numbers."""
@@ -109,13 +116,21 @@ class Scanner:
     def _lane(self, pid: str | None, tid: str | None) -> int:
         return UNDECODABLE if pid is None or tid is None else self._tables.lanes.id(pid, tid)
 
-    def _decode_odd(self, slab: Slab, batch: Batch, offset: int) -> tuple[Batch, int]:
+    def _set_unsound_aside(self, slab: Slab, check: SoundnessCheck) -> list[int]:
+        """Events that are no JSON are for the careful decoder, but those which it cannot mend, in order."""
+        unsound = check.unsound(slab.odd)
+        mending = self._tables.repairs.worth_mending
+        kept = [row for row in unsound if not (mending and parse_mended(slab.event(row)))]
+        slab.odd[unsound] = True
+        slab.odd[kept] = False
+        return kept
+
+    def _decode_odd(self, slab: Slab, batch: Batch) -> tuple[Batch, int]:
         """Decode the odd events one by one; the batch ends before the first that cannot be read."""
         rows = np.flatnonzero(slab.odd).tolist()
         records: list[Record] = []
         for row in rows:
-            start, end = int(slab.frame.starts[row]), int(slab.frame.ends[row]) + 1
-            found = decode_one(slab.data[start:end], offset + start, self._tables.repairs)
+            found = decode_one(slab.event(row), int(batch.offset[row]), self._tables.repairs)
             if found is None:
                 batch = batch.head(row)
                 break

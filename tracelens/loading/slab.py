@@ -45,6 +45,10 @@ class Slab:
         odd[_with_escaped_keys(data, text, frame)] = True
         return cls(data, frame, text, members, odd)
 
+    def event(self, row: int) -> bytes:
+        """Text of one event."""
+        return self.data[int(self.frame.starts[row]) : int(self.frame.ends[row]) + 1]
+
     def scalar(self, member: int) -> str | None:
         """Text of a member's value that is a string or a whole number; None if it is no JSON."""
         found = _SCALAR.match(self.data, int(self.members.value[member]))
