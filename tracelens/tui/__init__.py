@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -29,13 +30,19 @@ def run(
     """Open a trace, a run directory or a directory of traces in the terminal; returns the exit code.
 
     view, range (ns after the trace's base) and select (a handle) say where to begin; color is one of COLORS.
-    Reading starts before the app is imported, so that both take their time together."""
+    A trace that opens soon is read before the app starts: in turns on one interpreter both would take longer."""
     _spare_bytes(fps)
     _follow_the_window()
     _choose_colors(color)
+    gc.disable()
     from tracelens.loading.runs import read_run
+    from tracelens.tui.app import TraceLens
+    from tracelens.tui.links import Place
     from tracelens.tui.opening import Opening
 
+    # What was imported stays: no collection need look at it again.
+    gc.freeze()
+    gc.enable()
     recorded = read_run(Path(path)) if Path(path).is_dir() else None
     first = recorded.first_trace() if recorded is not None else None
     files = [] if first is not None else _traces_in(path)
@@ -43,9 +50,7 @@ def run(
     opening = None if picks else Opening(str(first or path), device=device, step=step, span=range, run=recorded)
     if opening is not None:
         opening.start()
-    from tracelens.tui.app import TraceLens
-    from tracelens.tui.links import Place
-
+        opening.join(opening.patience)
     place = Place(view or "overview", None if range == "all" else range, select)
     app = TraceLens(opening, place=place, files=files, folder=path, run=recorded)
     app.ascii = ascii or not (sys.stdout.encoding or "").lower().startswith("utf")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +20,8 @@ from tracelens.tui.views.opening import LoadingView, PickerView, RefusedView
 
 TICK_S: Final = 0.05
 """How often a trace that is being opened is looked at."""
-GRACE_S: Final = 0.4
-"""A trace that opens sooner shows its verdict without a view of the progress before it."""
 GLANCE_S: Final = 0.01
-"""How often it is looked at until then."""
+"""How often it is looked at before its progress is shown."""
 
 
 class Entrance(Shell):
@@ -58,8 +55,7 @@ class Entrance(Shell):
     async def begin(self, opening: Opening) -> None:
         """Show an opening that runs."""
         self._opening = opening
-        until = time.monotonic() + GRACE_S
-        while not opening.done and time.monotonic() < until:
+        while not opening.done and opening.patience:
             await asyncio.sleep(GLANCE_S)
         if not opening.done:
             await self.put(LoadingView(opening))

@@ -10,7 +10,9 @@ from typing import Final, Literal
 from tracelens.errors import TraceLensError
 from tracelens.loading.runs import Run
 
-PATIENCE_S: Final = 0.005
+GRACE_S: Final = 0.8
+"""A trace that opens sooner shows its verdict without a view of the progress before it."""
+PAUSE_S: Final = 0.0005
 """How long the thread lets others run at each report of its progress."""
 
 
@@ -55,6 +57,12 @@ class Opening(threading.Thread):
         self.exit_code = 0
         self.cancelled = False
         self.session: object | None = None
+        self._begun = time.monotonic()
+
+    @property
+    def patience(self) -> float:
+        """Seconds that are left to it before its progress should be seen."""
+        return max(self._begun + GRACE_S - time.monotonic(), 0.0)
 
     def cancel(self) -> None:
         """Stop reading soon, and go on with what has been read."""
@@ -73,14 +81,17 @@ class Opening(threading.Thread):
 
     def _open(self) -> object:
         from tracelens.loading import load_trace
-        from tracelens.loading.load import empty_trace
+        from tracelens.loading.choose import load_run
         from tracelens.tui.session import judge
 
-        run = self.run_directory
-        untraced = run is not None and not run.traces
-        trace = empty_trace(self.path) if untraced else load_trace(self.path, progress=self._report)
+        run, path = self.run_directory, self.path
+        if run is None:
+            trace = load_trace(path, progress=self._report)
+        else:
+            trace, run = load_run(run, progress=self._report)
+            path = trace.source.path
         self.progress = Progress(self.progress.total, self.progress.total, len(trace.events), reading=False)
-        return judge(self.path, trace, device=self.device, step=self.step, span=self.span, run=run)
+        return judge(path, trace, device=self.device, step=self.step, span=self.span, run=run)
 
     def _report(self, done: int, total: int, events: int) -> None:
         if self.cancelled:
@@ -88,4 +99,4 @@ class Opening(threading.Thread):
 
             raise StopReading
         self.progress = Progress(done, total, events)
-        time.sleep(PATIENCE_S)
+        time.sleep(PAUSE_S)
