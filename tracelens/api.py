@@ -21,7 +21,7 @@ from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import name_column
 from tracelens.analysis.where import places
 from tracelens.loading import load_trace
-from tracelens.loading.load import empty_trace
+from tracelens.loading.choose import load_run
 from tracelens.loading.runs import read_run
 from tracelens.model import events
 from tracelens.model.events import ABSENT
@@ -99,9 +99,9 @@ class Trace(events.Trace):
 def load(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Trace:
     """Read a torch.profiler trace whole: .json, .json.gz, .json.zst, a directory that holds one, or "-" for stdin.
 
-    Of a run directory it is the first trace there is of eager, compile, replay and both. Damage is mended and
-    counted in `Trace.repairs`. Raises tracelens.errors.UnreadableError, a one-line message, when the input cannot
-    be read as a trace."""
+    Of a run directory it is the first trace of eager, compile, replay and both that can be read and is the run's own.
+    Damage is mended and counted in `Trace.repairs`. Raises tracelens.errors.UnreadableError, a one-line message, when
+    the input cannot be read as a trace."""
     trace = load_trace(os.fspath(path), progress=progress)
     return Trace(**{field.name: getattr(trace, field.name) for field in fields(trace)})
 
@@ -134,13 +134,13 @@ def report(
     `.to_markdown()`, `.to_json()` and `.to_csv()` render it.
 
     Options and errors are those of `load` and `analyze`. Of a run directory the forms are those measured, and the
-    account is of its first trace; without any trace there is no account. Predicted times in the document are ms
+    account is of its first usable trace; without any there is no account. Predicted times in the document are ms
     with a range; the verdict is "abstain" where neither trace nor measurement can carry one."""
     if isinstance(source, events.Trace):
         analysis = analyze(source, device=device, step=step, span=span)
         return Report(analysis, advise(analysis))
     path = os.fspath(source)
     run = None if path == "-" else read_run(Path(path))
-    trace = empty_trace(path) if run and not run.traces else load(path, progress=progress)
+    trace, run = load_run(run, progress=progress) if run else (load(path, progress=progress), None)
     analysis = analyze(trace, device=device, step=step, span=span)
     return Report(analysis, advise(analysis, run.forms if run else None), run)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests import runs
 from tracelens.errors import UnreadableError
 from tracelens.loading import load_trace
+from tracelens.loading.choose import load_run
 from tracelens.loading.runs import read_run
 
 
@@ -29,6 +30,53 @@ def test_a_run_tells_its_forms_and_traces_simplest_first(tmp_path: Path) -> None
 def test_a_run_loads_as_its_first_trace(tmp_path: Path) -> None:
     runs.write_run(tmp_path, traces=("replay", "both"))
     assert load_trace(tmp_path).source.path == str(tmp_path / "replay.pt.trace.json.gz")
+
+
+DAMAGED = "not a torch.profiler trace but empty; give the file that export_chrome_trace wrote"
+
+
+def test_a_trace_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None:
+    recorded = read_run(runs.write_run(tmp_path, traces=("eager", "compile")))
+    assert recorded is not None
+    recorded.traces["eager"].write_bytes(b"")
+    trace, run = load_run(recorded)
+    assert trace.source.path == str(tmp_path / "compile.pt.trace.json.gz")
+    assert list(run.traces) == ["compile"]
+    assert run.notes == (f"eager.pt.trace.json.gz is left out: {DAMAGED}",)
+    assert list(run.forms) == list(recorded.forms)
+    assert load_trace(tmp_path).source.path == trace.source.path
+
+
+def test_without_a_usable_trace_a_run_has_no_events(tmp_path: Path) -> None:
+    recorded = read_run(runs.write_run(tmp_path, traces=("eager", "compile")))
+    assert recorded is not None
+    for path in recorded.traces.values():
+        path.write_bytes(b"")
+    trace, run = load_run(recorded)
+    assert (len(trace.events), len(run.traces), len(run.notes)) == (0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "why"),
+    [({"run": "deadbeef"}, "its stamp names another run, deadbeef"), ({"form": "replay"}, "its stamp says replay")],
+)
+def test_a_trace_that_says_it_is_another_s_is_left_out(tmp_path: Path, stamp: dict[str, str], why: str) -> None:
+    recorded = read_run(runs.write_run(tmp_path, traces=("eager", "compile")))
+    assert recorded is not None
+    runs.host_bound().stamp(**{"run": runs.ID, "form": "eager", **stamp}).write(recorded.traces["eager"])
+    _, run = load_run(recorded)
+    assert list(run.traces) == ["compile"]
+    assert run.notes == (f"eager.pt.trace.json.gz is left out: {why}",)
+
+
+def test_a_trace_without_a_stamp_is_used_and_doubted(tmp_path: Path) -> None:
+    recorded = read_run(runs.write_run(tmp_path))
+    assert recorded is not None
+    assert load_run(recorded)[1].notes == ()
+    runs.host_bound().write(recorded.traces["eager"])
+    trace, run = load_run(recorded)
+    assert trace.source.path == str(recorded.traces["eager"])
+    assert run.notes == ("eager.pt.trace.json.gz does not say that it is of this run",)
 
 
 def test_a_killed_run_s_trace_is_found_by_its_form(tmp_path: Path) -> None:
@@ -54,7 +102,7 @@ def test_a_path_that_leads_out_of_the_directory_is_not_followed(tmp_path: Path, 
     run = read_run(folder)
     assert run is not None
     assert not run.traces
-    with pytest.raises(UnreadableError, match="left no trace"):
+    with pytest.raises(UnreadableError, match="left no usable trace"):
         load_trace(folder)
 
 

@@ -1,5 +1,5 @@
 """Bytes to Trace: sources, Kineto decoding and repair, vocabulary, links."""
 
-from tracelens.loading.load import load_trace
+from tracelens.loading.choose import load_trace
 
 __all__ = ["load_trace"]

@@ -6,7 +6,6 @@ import gc
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -40,14 +39,10 @@ class StopReading(Exception):
     """Raised by a progress callback: the events read so far are the trace, which says that it is cut short."""
 
 
-def load_trace(path: str | Path, *, progress: Progress | None = None) -> Trace:
-    """Read a torch.profiler trace whole: .json, .json.gz, a directory with one trace, or "-" for standard input.
-
-    Damage is mended and counted in Trace.repairs. UnreadableError, in one line, if this is no Chrome trace.
-    """
-    found = sources.find_trace(path)
+def load_file(path: str, *, progress: Progress | None = None) -> Trace:
+    """Read a trace from a file, or from standard input for "-"; UnreadableError if this is no Chrome trace."""
     _keep_freed_memory()
-    with _no_garbage_collection(), closing(sources.Source(found)) as source, closing(source.blocks()) as blocks:
+    with _no_garbage_collection(), closing(sources.Source(path)) as source, closing(source.blocks()) as blocks:
         return _read(source, TextWindow(blocks), _Beat(progress, source))
 
 

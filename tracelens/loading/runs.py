@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -29,7 +29,9 @@ class Run:
     forms: Mapping[str, Record]
     """The forms that were tried, simplest first."""
     traces: Mapping[str, Path]
-    """The traces that are there, by form, simplest first."""
+    """The traces that are there and not known to be unusable, by form, simplest first."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of its traces, a sentence each without its full stop."""
 
     @property
     def complete(self) -> bool:
@@ -43,6 +45,15 @@ class Run:
     def first_trace(self) -> Path | None:
         """The trace to open: the simplest form's."""
         return next(iter(self.traces.values()), None)
+
+    def without(self, form: str, why: str) -> Run:
+        """The run without the trace of a form, and a note of why that cannot be used."""
+        others = {name: path for name, path in self.traces.items() if name != form}
+        return replace(self, traces=others, notes=(*self.notes, f"{self.traces[form].name} is left out: {why}"))
+
+    def doubting(self, form: str) -> Run:
+        """The run with a note that the trace of a form may be of something else."""
+        return replace(self, notes=(*self.notes, f"{self.traces[form].name} does not say that it is of this run"))
 
 
 def read_run(folder: Path) -> Run | None:

@@ -1,4 +1,4 @@
-"""Where the bytes of a trace come from: a file, the one trace of a directory, or standard input."""
+"""Where the bytes of a trace come from: a file or standard input."""
 
 from __future__ import annotations
 
@@ -13,54 +13,12 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import BLOCK, DamagedStreamError, compression_of, gunzip, unzstd
 from tracelens.loading.places import Places, file_key, remember
 from tracelens.loading.prefetch import prefetched
-from tracelens.loading.runs import MANIFESTS, Run, read_run
 
 STDIN: Final = "-"
-SHOWN_RUNS: Final = 8
-"""Runs that an error names at most."""
 LARGEST_SURELY: Final = 1 << 28
 """Bytes of text that any compressed file may have."""
 MOST_GROWTH: Final = 300
 """How many times the compressed bytes a longer text may be; traces grow 10-fold to 50-fold."""
-
-
-def find_trace(path: str | Path) -> str:
-    """Path of the file to read: the path itself, a run's first trace, or the only trace inside a directory."""
-    if str(path) == STDIN or not Path(path).is_dir():
-        return str(path)
-    run = read_run(Path(path))
-    if run is not None:
-        return _first_trace(run)
-    found = [file for file in sorted(Path(path).iterdir()) if _looks_like_trace(file)]
-    if len(found) == 1:
-        return str(found[0])
-    if not found:
-        raise UnreadableError(
-            f"{path}: no .json, .json.gz or .json.zst trace in this directory; {_instead(Path(path))}"
-        )
-    listed = ", ".join(file.name for file in found[:8]) + (", ..." if len(found) > 8 else "")
-    raise UnreadableError(f"{path}: {len(found)} traces in this directory ({listed}); name one of them")
-
-
-def _instead(folder: Path) -> str:
-    """What to name instead of a directory without traces: the runs right below it, where there are any."""
-    runs = sorted({str(manifest.parent) for pattern in MANIFESTS for manifest in folder.glob(f"*/{pattern}")})
-    listed = ", ".join(runs[:SHOWN_RUNS]) + (", ..." if len(runs) > SHOWN_RUNS else "")
-    return f"name a run below it ({listed})" if runs else "name a trace file"
-
-
-def _first_trace(run: Run) -> str:
-    trace = run.first_trace()
-    if trace is None:
-        raise UnreadableError(f"{run.folder}: this run left no trace; tracelens report shows what it measured")
-    return str(trace)
-
-
-def _looks_like_trace(file: Path) -> bool:
-    """Whether a directory entry is a trace, not a run's manifest or a hidden file."""
-    named = file.name.endswith((".json", ".json.gz", ".json.zst"))
-    other = file.name.startswith(".") or (file.name.startswith("run.") and file.suffix == ".json")
-    return named and not other and file.is_file()
 
 
 class Source:

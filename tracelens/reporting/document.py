@@ -74,7 +74,7 @@ def _run(run: Run) -> schema.RunEntry:
         "environment": cast("dict[str, Any]", environment) if isinstance(environment, dict) else {},
         "measured": list(run.forms),
         "traces": {form: path.name for form, path in run.traces.items()},
-        "notes": [note for form in run.forms.values() for note in _texts(form.get("notes"))],
+        "notes": [*run.notes, *(note for form in run.forms.values() for note in _texts(form.get("notes")))],
     }
 
 
