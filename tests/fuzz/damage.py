@@ -1,7 +1,8 @@
 """Random damage to real traces: each is cut anywhere and has any byte flipped, plain and compressed.
 
-It must end in a trace or in a one-line refusal. A cut keeps every event before it with the columns of the whole file;
-what is no JSON any more, or fails its checksum, is named among the repairs.
+Of each only some kilobytes of events are taken, from all over it, so that thousands of files can be tried. A file must
+end in a trace or in a one-line refusal. A cut keeps every event before it with the columns of the whole file; what is
+no JSON any more, or fails its checksum, is named among the repairs.
 """
 
 from __future__ import annotations
@@ -27,18 +28,27 @@ from tracelens.loading import load_trace
 from tracelens.model.events import Events, Trace
 
 ROOT: Final = Path(__file__).parent.parent.parent
-LARGEST: Final = 3_000_000
-"""Bytes of JSON of the traces that are damaged: with larger ones a run would mostly wait."""
 TRACES: Final = 20
+SAMPLE: Final = 8000
+"""Bytes of events that are taken of each."""
 REPORT_EVERY: Final = 50
 
 
 def traces(count: int = TRACES) -> list[Path]:
-    """The smallest traces of the reference set, else the samples, that load whole."""
+    """Traces of the reference set, of all sizes alike, else the samples, that load whole."""
     found = [*reference_traces("public", "h200"), *sorted((ROOT / "sample_traces").rglob("*.json.gz"))]
-    sizes = {path: len(content(path)) for path in found if path.stat().st_size < LARGEST}
-    wanted = [path for path, size in sizes.items() if 5000 < size < LARGEST and _loads(path)]
-    return sorted(wanted, key=sizes.__getitem__)[:count]
+    whole = [path for path in sorted(found, key=lambda path: path.stat().st_size) if _loads(path)]
+    return [whole[number * len(whole) // count] for number in range(count)] if len(whole) > count else whole
+
+
+def sample(path: Path) -> bytes:
+    """A trace with some of its events, from all over it; all else as it is."""
+    plain, events = content(path), load_trace(path).events
+    count = min(max(1, SAMPLE // int(np.median(events.length))), len(events))
+    rows = np.linspace(0, len(events) - 1, count).astype(np.int64)
+    starts, ends = events.offset[rows], events.offset[rows] + events.length[rows]
+    texts = [plain[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return plain[: starts[0]] + b",\n  ".join(texts) + plain[ends[-1] :]
 
 
 def content(path: Path) -> bytes:
@@ -49,9 +59,10 @@ def content(path: Path) -> bytes:
 
 def _loads(path: Path) -> bool:
     try:
-        return len(load_trace(path).events) > 0
+        trace = load_trace(path)
     except TraceLensError:
         return False
+    return len(trace.events) > 0 and trace.source.decoded_size > SAMPLE and not trace.repairs
 
 
 def fuzz(keep: Path | None, each: int, seconds: float, seed: int, folder: Path, sources: list[Path]) -> Watch:
@@ -59,7 +70,7 @@ def fuzz(keep: Path | None, each: int, seconds: float, seed: int, folder: Path, 
     watch, end = Watch(keep), time.monotonic() + (seconds or float("inf"))
     for source in sources:
         chance = random.Random(f"{seed} {source.name}")
-        victim = _Victim(content(source), folder)
+        victim = _Victim(sample(source), folder)
         for number in range(2 * each):
             if time.monotonic() > end:
                 return watch

@@ -11,6 +11,7 @@ from tracelens.loading.foreign import kind_of_bytes, kind_of_first_key, kind_of_
 from tracelens.loading.jsontext import BROKEN, parsed
 from tracelens.loading.mend import mend
 from tracelens.loading.repairs import RepairLog, one_line
+from tracelens.loading.separators import leading_gap, note_controls, note_gap
 from tracelens.loading.stream import TextWindow
 
 EVENTS: Final = "traceEvents"
@@ -18,8 +19,11 @@ BOM: Final = b"\xef\xbb\xbf"
 LONGEST_VALUE: Final = 1 << 25
 MOST_MEMBERS: Final = 2000
 """Members of the outermost object after which the rest is not read; profilers write a few dozen."""
-_SPACE: Final = re.compile(rb"[\s,]*")
-_KEY: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:\s*+', re.DOTALL)
+EVENT_BEGINS: Final = rb'\{\s*+"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"\s*+:'
+"""What only an event begins with: damage ends there at the latest."""
+_MORE_EVENTS: Final = re.compile(rb"[\s,]*+" + EVENT_BEGINS)
+_LOOK_AHEAD: Final = 1 << 12
+_KEY: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*+:\s*+)', re.DOTALL)
 _UNFINISHED_KEY: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\\?|"\s*+|"\s*+:\s*+)\Z', re.DOTALL)
 _LINE_WITH_KEY: Final = re.compile(rb'\n[ \t\r]{0,4}(?="[^"\n]*+"\s*+:)')
 _END_OF_MEMBER: Final = re.compile(rb'[\]}"\w]\s*+,?\s*+\Z')
@@ -29,7 +33,7 @@ _FLAT: Final = rb'(?:[^"{}\[\]]++|' + _STRING + rb")"
 _NESTING: Final = re.compile(rb"(?:" + _FLAT + rb"|[{\[]" + _FLAT + rb'*+[}\]])++|[{\[]++|[}\]]++|"', re.DOTALL)
 """What holds nothing nested, in one piece however long it is; else what opens, what closes, or a string without end."""
 _VALUE_STRING: Final = re.compile(_STRING, re.DOTALL)
-_LITERAL: Final = re.compile(rb"[^,}\]]*+")
+_LITERAL: Final = re.compile(rb'[^,}\]"\n]*+')
 
 
 class Document:
@@ -52,43 +56,57 @@ class Document:
         if self._window.data.startswith(BOM):
             self._repairs.add("byte order mark", "U+FEFF", 0)
             self._window.drop(len(BOM))
-        self._skip_space()
+        self._skip_space(0)
         bare = self._peek() == b"["
         self._window.drop(1)
         if not bare:
             self._read_members()
-        elif not self._read_events():
+        elif not self._read_array():
             self._note_cut("the file ends within its array of events")
         self._note_rest()
 
     def _read_members(self) -> None:
+        commas: int | None = 0
         for _ in range(MOST_MEMBERS):
-            if not self._skip_space():
+            if not self._skip_space(commas, b"}"):
                 self._note_cut("the file ends within its outermost object")
                 break
             if self._peek() == b"}":
                 self._window.drop(1)
                 break
-            self._read_member()
+            commas = 1 if self._read_member() else None
         if not self._found_events:
             shown = one_line(", ".join(list(self.metadata)[:5])) or "none"
             raise self._refusal(kind_of_keys(self.metadata) or f"JSON without {EVENTS} (its keys: {shown})")
 
-    def _read_member(self) -> None:
+    def _read_member(self) -> bool:
+        """Read a key and its value; False if damage was skipped instead."""
         found = self._match_key()
         if not found:
             self._skip_damage()
-            return
-        key = found[1].decode("utf-8", "replace")
+            return False
+        key = str(self._value(b'"%b"' % found[1]))
+        note_controls(found[2], self._window.offset + found.start(2), self._repairs)
         self._window.drop(found.end())
         if key == EVENTS and self._peek() == b"[":
             self._window.drop(1)
             self._found_events = True
-            self._read_events()
-            return
+            self._read_array()
+            return True
         if not self._found_events and not self.metadata and kind_of_first_key(key):
             raise self._refusal(kind_of_first_key(key))
         self._keep(key)
+        return True
+
+    def _read_array(self) -> bool:
+        """Read the events, also those behind a bracket that closes their array too soon; False if the text ends."""
+        while self._read_events():
+            while len(self._window.data) < _LOOK_AHEAD and self._window.more():
+                pass
+            if not _MORE_EVENTS.match(self._window.data):
+                return True
+            self._repairs.add("array of events closed too soon", self._window.data[:200], self._window.offset)
+        return False
 
     def _match_key(self) -> re.Match[bytes] | None:
         while _UNFINISHED_KEY.match(self._window.data) and self._within_reach():
@@ -96,18 +114,21 @@ class Document:
         return _KEY.match(self._window.data)
 
     def _keep(self, key: str) -> None:
-        """Parse one value, mended if need be, and move behind it."""
+        """Keep one value and move behind it."""
         end = self._value_end()
-        text, offset = self._window.data[:end], self._window.offset
-        value = parsed(text)
-        if value is BROKEN:
-            mended = mend(text)
-            kinds = mended[1] if mended else ["unreadable metadata"]
-            value = mended[0] if mended else one_line(text)
-            for kind in kinds:
-                self._repairs.add(kind, text[:200], offset)
-        self.metadata[key] = value
+        self.metadata[key] = self._value(self._window.data[:end])
         self._window.drop(end)
+
+    def _value(self, text: bytes) -> object:
+        """The value of a text at the head of the window, mended if need be, else the text itself."""
+        value = parsed(text)
+        if value is not BROKEN:
+            return value
+        mended = mend(text)
+        value, kinds = mended or (one_line(text), ["unreadable metadata"])
+        for kind in kinds:
+            self._repairs.add(kind, (text or self._window.data)[:200], self._window.offset)
+        return value
 
     def _value_end(self) -> int:
         while True:
@@ -136,19 +157,19 @@ class Document:
 
     def _note_rest(self) -> None:
         """Count what follows the end of the document, or what broke it off."""
-        while self._skip_space() and self._window.data:
+        while self._skip_space(0):
             self._repairs.add("text after the end skipped", self._window.data[:200], self._window.offset)
             self._window.drop(len(self._window.data))
         if self._window.damage:
             self._repairs.add("file cut short", self._window.damage, self._window.offset + len(self._window.data))
 
-    def _skip_space(self) -> bool:
-        """Move past white space and commas; False at the end of the text."""
-        while True:
-            found = _SPACE.match(self._window.data)
-            self._window.drop(found.end() if found else 0)
-            if self._window.data or not self._window.more():
-                return bool(self._window.data)
+    def _skip_space(self, commas: int | None, closing: bytes = b"") -> bool:
+        """Move past white space and so many commas, or none before what closes; False at the end of the text."""
+        gap = leading_gap(self._window)
+        closes = closing and self._window.data.startswith(closing, len(gap))
+        note_gap(gap, 0 if commas and closes else commas, self._window, self._repairs)
+        self._window.drop(len(gap))
+        return bool(self._window.data)
 
     def _peek(self) -> bytes:
         return self._window.data[:1]

@@ -21,8 +21,8 @@ CLOSE: Final = ord("}")
 EVENT_DEPTH: Final = 1
 _BACKSLASH: Final = ord("\\")
 _COMMA: Final = ord(",")
-_FIRST_GAP: Final = re.compile(rb"\s*,?\s*")
-_GAP: Final = re.compile(rb"\s*,\s*")
+_FIRST_GAP: Final = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
+_GAP: Final = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 _LONGEST_GAP: Final = 64
 _USUAL_RUN: Final = 16
 """Backslashes in a row that are counted for all quotes at once."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from tracelens.loading.batch import Batch, empty_batch, fill
 from tracelens.loading.careful import decode_one
-from tracelens.loading.document import end_of_value
+from tracelens.loading.document import EVENT_BEGINS, end_of_value
 from tracelens.loading.framing import Frame, frame_events
+from tracelens.loading.separators import leading_gap, note_gap
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
 
@@ -36,17 +37,15 @@ class Decoder(Protocol):
 
 
 UNREADABLE: Final = "unreadable event skipped"
-_EVENT_KEYS: Final = rb"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"
-_NEXT_EVENT: Final = re.compile(rb'\}\s*+,?\s*+(?=\{\s*"' + _EVENT_KEYS + rb'"\s*:)')
+_NEXT_EVENT: Final = re.compile(rb"\}\s*+,?\s*+(?=" + EVENT_BEGINS + rb")")
 _ARRAY_END: Final = re.compile(rb'\}\s*+,?\s*+(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
-_CLOSING: Final = re.compile(rb"(\s*+,?\s*+)\]")
-_NO_COMMA: Final = re.compile(rb"\s*\{")
+_STRAY_LEAD: Final = re.compile(rb'[^{"]++(?=' + EVENT_BEGINS + rb")")
 _STRAY: Final = re.compile(
     rb'[\s,]*+([^\s,:"\[\]{}]++|"(?:[^"\\]|\\.)*+")(?=\s*[,\]])',
     re.DOTALL,
 )
 """An element of the array that is neither object nor array."""
-_ELEMENT_END: Final = re.compile(rb"\s*[,\]]")
+_ELEMENT_END: Final = re.compile(rb'\s*+(?:,(?!\s*+"[^"]*+"\s*+:)|\])')
 _BETWEEN: Final = re.compile(rb"[\s,]*")
 
 
@@ -59,11 +58,12 @@ class EventReader:
         self._decoder = decoder
         self._emit = emit
         self._slab = SLAB
-        self._follows_event = False
-        """Whether the window begins right behind an event, so that a comma must come next."""
+        self._commas: int | None = 0
+        """How many commas must come next; None where damage left that open."""
 
     def read(self) -> bool:
         """Hand on all events up to the end of the array, which is dropped; False if the text ends first."""
+        self._commas = 0
         while not self._closed():
             if self._skip_stray():
                 continue
@@ -79,15 +79,15 @@ class EventReader:
         return True
 
     def _closed(self) -> bool:
-        """Whether the array ends here; if so, drop its bracket."""
+        """Whether the array ends here; if so, drop its bracket. Counts what should not be before the next element."""
         self._drop_blank()
-        found = _CLOSING.match(self._window.data)
-        if not found:
-            return False
-        if b"," in found[1]:
-            self._tables.repairs.add("spare commas", found[0], self._window.offset)
-        self._window.drop(found.end())
-        return True
+        gap = leading_gap(self._window)
+        closing = self._window.data[len(gap) : len(gap) + 1] == b"]"
+        wanted = 0 if closing and self._commas else self._commas
+        if closing | note_gap(gap, wanted, self._window, self._tables.repairs):
+            self._window.drop(len(gap) + closing)
+            self._commas = None
+        return closing
 
     def _drop_blank(self) -> None:
         """Move past white space that goes on and on, which the window need not hold."""
@@ -105,6 +105,7 @@ class EventReader:
             return False
         self._tables.repairs.add(UNREADABLE, self._window.data[begin:end][:200], self._window.offset + begin)
         self._window.drop(end)
+        self._commas = 1
         return True
 
     def _stray_array(self) -> tuple[int, int]:
@@ -124,8 +125,6 @@ class EventReader:
 
     def _take(self, frame: Frame) -> None:
         """Decode the framed events up to the first one that is beyond mending in its frame."""
-        if self._follows_event and _NO_COMMA.match(self._window.data):
-            self._tables.repairs.add("missing commas", self._window.data[:80], self._window.offset)
         batch, count = self._decoder.decode(self._window.data, frame, self._window.offset)
         if count:
             self._emit(batch)
@@ -133,7 +132,7 @@ class EventReader:
         if count < len(frame):
             self._take_damaged()
             return
-        self._follows_event = True
+        self._commas = 1
         self._slab = min(SLAB, self._slab * 2) if frame.clean else SMALL_SLAB
 
     def _lengthen(self) -> bool:
@@ -169,10 +168,14 @@ class EventReader:
         text = window.data[begin:end].rstrip(b" \t\r\n,")
         self._mend(text, window.offset + begin)
         window.drop(end)
-        self._follows_event = False
+        self._commas = None
         self._slab = SMALL_SLAB
 
     def _mend(self, text: bytes, offset: int) -> None:
+        lead = _STRAY_LEAD.match(text)
+        if lead:
+            self._tables.repairs.add(UNREADABLE, text[:200], offset)
+            text, offset = text[lead.end() :], offset + lead.end()
         found = decode_one(text, offset, self._tables.repairs)
         if found is None:
             self._tables.repairs.add(UNREADABLE, text[:200], offset)

@@ -1,0 +1,47 @@
+"""What lies between two values of JSON: white space and one comma. Anything else there is counted."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tracelens.loading.repairs import RepairLog
+from tracelens.loading.stream import TextWindow
+
+SPARE_COMMAS: Final = "spare commas"
+MISSING_COMMAS: Final = "missing commas"
+STRAY_CONTROLS: Final = "control characters between values"
+_GAP: Final = re.compile(rb"[\s,]*+")
+_CONTROLS: Final = re.compile(rb"[\f\v]")
+_VALUES: Final = (b"{", b"[", b'"')
+_SHOWN: Final = 80
+
+
+def leading_gap(window: TextWindow) -> bytes:
+    """White space and commas at the head of the window, to their end."""
+    while True:
+        end = _GAP.match(window.data).end()  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing as well
+        if end < len(window.data) or not window.more():
+            return window.data[:end]
+
+
+def note_gap(gap: bytes, commas: int | None, window: TextWindow, repairs: RepairLog) -> bool:
+    """Count what is wrong with a gap at the head of the window, and say whether anything is.
+
+    `commas` should be in it, None for any number; they lack only before what may be a value."""
+    note_controls(gap, window.offset, repairs)
+    found, follows = gap.count(b","), window.data[len(gap) : len(gap) + 1]
+    wrong = {
+        MISSING_COMMAS: commas is not None and found < commas and follows in _VALUES,
+        SPARE_COMMAS: commas is not None and found > commas,
+    }
+    for kind in filter(wrong.get, wrong):
+        repairs.add(kind, window.data[:_SHOWN], window.offset)
+    return any(wrong.values()) or bool(_CONTROLS.search(gap))
+
+
+def note_controls(gap: bytes, offset: int, repairs: RepairLog) -> None:
+    """Count a character that Python takes for white space and JSON does not."""
+    found = _CONTROLS.search(gap)
+    if found:
+        repairs.add(STRAY_CONTROLS, f"byte 0x{found[0].hex()}", offset + found.start())
