@@ -358,6 +358,12 @@ def test_a_range_outside_the_recording_holds_nothing() -> None:
     steps = find_steps(steps_of([100, 100]).trace(), 0, span=(10**9, 2 * 10**9))
     assert steps.window.tiles.tolist() == [[10**9, 2 * 10**9]]
     assert set(steps.owner.tolist()) == {ABSENT}
+    assert steps.notes == ("the range lies outside the recording, which lasts 200 us",)
+
+
+def test_a_range_and_a_step_are_not_judged_together() -> None:
+    with pytest.raises(UsageError, match="leave out one"):
+        find_steps(steps_of([100, 100, 100]).trace(), 0, name="ProfilerStep", span="all")
 
 
 def test_an_empty_range_is_an_error() -> None:

@@ -82,9 +82,11 @@ def test_a_trace_without_device_work_is_unusable_and_says_why(builder: TraceBuil
 
 
 def test_a_window_without_device_work_is_unusable() -> None:
-    found = analyze(sound().trace(), span=(500_000, 600_000)).trust
-    assert found.level == "unusable"
-    assert "another step" in found.checks[0].message
+    builder = sound().op("aten::mm", 700, 10)
+    for end, said in ((600_000, "another step"), (10**9, "outside the recording")):
+        found = analyze(builder.trace(), span=(end - 100_000, end)).trust
+        assert found.level == "unusable"
+        assert said in found.checks[0].message
 
 
 @pytest.mark.parametrize(("launches", "passed"), [(9, False), (10, True)])

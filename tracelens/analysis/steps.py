@@ -19,6 +19,7 @@ from tracelens.analysis.marks import (
 from tracelens.analysis.results import Steps
 from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT, Category, Int32s, Int64s, Trace, among
+from tracelens.model.units import duration
 from tracelens.model.windows import Window
 
 __all__ = ["device_ids", "find_steps"]
@@ -35,10 +36,12 @@ def find_steps(
 
     By ProfilerStep annotations, else an annotation that repeats, else the period of the launches, else the whole
     trace as one window. `name` asks for an annotation, `span` for a range in ns after Trace.base_ns, or "all" for
-    the device's first to its last event. Raises UsageError for a name that launched no device work and for an
-    empty range; one that reaches beyond the recording is cut.
+    the device's first to its last event. Raises UsageError for both, for a name that launched no device work and for
+    an empty range; one that reaches beyond the recording is cut.
     """
     rows = device_rows(trace, device)
+    if span is not None and name is not None:
+        raise UsageError(f"a range and the step {name!r}: each says what to judge; leave out one")
     if span is not None:
         return _range(trace, rows, span)
     if name is not None:
@@ -158,9 +161,12 @@ def _within_recording(trace: Trace, span: tuple[int, int]) -> tuple[Int64s, tupl
     """The range as a tile, cut to what was recorded unless it lies outside: unrecorded time is no part of a step."""
     end = recorded_end(trace)
     low, high = max(span[0], 0), min(span[1], end)
-    if (low, high) == span or high <= low:
+    if (low, high) == span:
         return np.array([span], dtype=np.int64), ()
-    return np.array([[low, high]], dtype=np.int64), (f"the range is cut to the recording, which lasts {end:,} ns",)
+    recording = f"the recording, which lasts {duration(end)}"
+    if high <= low:
+        return np.array([span], dtype=np.int64), (f"the range lies outside {recording}",)
+    return np.array([[low, high]], dtype=np.int64), (f"the range is cut to {recording}",)
 
 
 def _whole(trace: Trace, rows: Int64s) -> Steps:

@@ -11,12 +11,12 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis import recording
-from tracelens.analysis.extent import device_rows
+from tracelens.analysis.extent import device_rows, recorded_end
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
 from tracelens.model.events import SUBMITS, Category, Int64s, Trace, among
 from tracelens.model.intervals import covered
-from tracelens.model.units import counted, share
+from tracelens.model.units import counted, duration, share
 
 OVERLAP_NS: Final = 10_000
 """Programmatic dependent launch overlaps kernels of one stream by up to 5 us; damage overlaps them by more."""
@@ -85,11 +85,14 @@ def _device_events(evidence: Evidence) -> tuple[Check, bool]:
     if count:
         return DEVICE_EVENTS.judge(evidence)
     threshold = DEVICE_EVENTS.threshold
-    return Check(DEVICE_EVENTS.id, False, 0.0, threshold, _why_nothing_ran(evidence.trace)), True
+    return Check(DEVICE_EVENTS.id, False, 0.0, threshold, _why_nothing_ran(evidence)), True
 
 
-def _why_nothing_ran(trace: Trace) -> str:
-    events = trace.events
+def _why_nothing_ran(evidence: Evidence) -> str:
+    trace, events = evidence.trace, evidence.trace.events
+    window = evidence.steps.window
+    if len(window.tiles) and window.tiles[0, 0] >= recorded_end(trace):
+        return f"the range lies outside the recording, which lasts {duration(recorded_end(trace))}; choose another range"
     if events.device_work().any():
         return "no device work in this window; choose another step, range or device"
     if recording.losses(trace):
