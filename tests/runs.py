@@ -11,6 +11,7 @@ from tests.build import TraceBuilder
 
 Given: TypeAlias = Any
 """Whatever a manifest holds."""
+ID = "e0538255d549"
 STEPS = 4
 KERNELS = 20
 
@@ -57,10 +58,10 @@ def write_run(folder: Path, forms: dict[str, Any] = ALL, *, traces: Iterable[str
     folder.mkdir(parents=True, exist_ok=True)
     named = {name: {**form, "trace": f"{name}.pt.trace.json.gz"} for name, form in forms.items()}
     for name in traces:
-        host_bound().stamp(form=name, **forms.get(name, {})).write(folder / f"{name}.pt.trace.json.gz")
+        host_bound().stamp(form=name, run=ID, **forms.get(name, {})).write(folder / f"{name}.pt.trace.json.gz")
     manifest = {
         "schema_version": 1,
-        "run": "e0538255d549",
+        "run": ID,
         "command": ["tracelens", "capture", "--function", "step", "train.py"],
         "environment": {"torch": "2.11.0", "gpu": "NVIDIA H200"},
         "target": {"kind": "function", "name": "step", "where": "/home/me/train.py:4"},

@@ -139,7 +139,11 @@ def test_a_range_is_judged_alone(trace: Path, capsys: Capture) -> None:
         (["report", "x.json", "--table", "kernel"], "'kernel'"),
         (["report", "x.json", "--fail-on", "bot"], "idle=PERCENT"),
         (["report", "x.json", "--fail-on", "idle=200"], "idle=PERCENT"),
-        (["report", "x.json", "--bogus"], "--bogus"),
+        (["report", "x.json", "--bogus"], "tracelens report has no option --bogus (see tracelens report --help)"),
+        (["show", "x.json", "g-1", "--jsn"], "tracelens show has no option --jsn; did you mean --json? (see"),
+        (["report", "x.json", "y.json"], "'y.json'"),
+        (["report", ""], "empty name"),
+        (["report", "x.json", "--range", "all", "--step", "forward"], "not allowed with argument --range"),
     ],
 )
 def test_wrong_words_are_one_line(words: list[str], said: str, capsys: Capture) -> None:
@@ -184,7 +188,10 @@ def test_a_trace_without_device_work_has_a_document_and_exit_4(tmp_path: Path, c
 
 def test_a_range_without_device_work_has_a_document_and_exit_4(trace: Path, capsys: Capture) -> None:
     assert main(["report", str(trace), "--json", "--range", "90s..91s"]) == ExitCode.NOTHING_TO_JUDGE
-    assert json.loads(capsys.readouterr().out)["window"]["kind"] == "range"
+    found = json.loads(capsys.readouterr().out)
+    assert found["window"]["kind"] == "range"
+    assert "outside the recording, which lasts 4.00 ms" in found["window"]["notes"][0]
+    assert "outside the recording" in found["trust"]["checks"][0]["message"]
 
 
 def test_fail_on_tells_why(trace: Path, capsys: Capture) -> None:

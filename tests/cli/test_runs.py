@@ -89,7 +89,7 @@ def test_a_trace_alone_belongs_to_no_run(capsys: Capture) -> None:
 def test_without_any_trace_the_measurements_remain(capsys: Capture) -> None:
     runs.write_run(Path("run"), traces=())
     text = printed(capsys, "run")
-    assert text.startswith("! the run has no trace")
+    assert text.startswith("! the run has no usable trace")
     assert "Both: 0.70 -> 0.060 ms (measured 0.059-0.062)." in text
     assert "activities=" not in text
     assert main(["show", "run", "g-3"]) == ExitCode.UNREADABLE
@@ -98,7 +98,18 @@ def test_without_any_trace_the_measurements_remain(capsys: Capture) -> None:
 
 def test_without_the_eager_trace_the_account_is_of_another(capsys: Capture) -> None:
     runs.write_run(Path("run"), traces=("compile",))
-    assert "! the run has no trace of eager: the account is that of compile" in printed(capsys, "run")
+    assert "! the run has no usable trace of eager: the account is that of compile" in printed(capsys, "run")
+
+
+def test_a_damaged_trace_is_named_and_the_rest_reported(capsys: Capture) -> None:
+    runs.write_run(Path("run"), traces=("eager", "compile"))
+    Path("run/eager.pt.trace.json.gz").write_bytes(b"{")
+    text = printed(capsys, "run")
+    assert text.startswith("! eager.pt.trace.json.gz is left out: not a torch.profiler trace")
+    assert "! the run has no usable trace of eager: the account is that of compile" in text
+    assert "Both: 0.70 -> 0.060 ms (measured 0.059-0.062;" in text
+    handle = document(capsys, "run")["tables"]["gaps"][0]["handle"]
+    assert main(["show", "run", handle]) == ExitCode.OK
 
 
 def test_a_run_that_measured_nothing_says_why(capsys: Capture) -> None:
@@ -110,7 +121,7 @@ def test_a_run_that_measured_nothing_says_why(capsys: Capture) -> None:
 def test_a_run_that_was_killed_at_once_is_read(capsys: Capture) -> None:
     runs.write_run(Path("run"), {}, traces=(), complete=False)
     text = printed(capsys, "run", code=ExitCode.NOTHING_TO_JUDGE)
-    assert "interrupted: eager, compile, replay, both not measured" in text
+    assert "interrupted before it measured a form; record it again" in text
 
 
 def test_show_takes_the_handles_of_the_reported_trace(capsys: Capture) -> None:
@@ -147,6 +158,13 @@ def test_fail_on_holds_on_a_measured_verdict(capsys: Capture) -> None:
     printed(capsys, "run", "--fail-on", "both", code=ExitCode.CONDITION)
 
 
+def test_an_idle_share_that_nobody_recorded_is_no_pass(capsys: Capture) -> None:
+    runs.write_run(Path("run"), traces=())
+    assert main(["report", "run", "--fail-on", "idle=20"]) == ExitCode.NOTHING_TO_JUDGE
+    assert "without a trace" in capsys.readouterr().err
+    printed(capsys, "run", "--fail-on", "idle=20,both", code=ExitCode.CONDITION)
+
+
 def test_a_run_in_markdown_tells_when_the_set_up_has_paid(capsys: Capture) -> None:
     runs.write_run(Path("run"))
     printed(capsys, "run", "-o", "run.md")
@@ -161,3 +179,13 @@ def test_notes_of_the_forms_and_the_rank_are_told(capsys: Capture) -> None:
     text = printed(capsys, "run")
     assert text.startswith("! the script compiles itself\n")
     assert "run (rank 0 of 8)" in text
+
+
+@pytest.mark.parametrize(
+    ("complete", "said"), [(True, "the run measured no form;"), (False, "interrupted before it measured a form;")]
+)
+def test_a_run_without_forms_says_so(complete: bool, said: str, capsys: Capture) -> None:
+    runs.write_run(Path("run"), {}, traces=(), complete=complete)
+    text = printed(capsys, "run", code=ExitCode.NOTHING_TO_JUDGE)
+    assert said in text
+    assert "What was tried" not in text

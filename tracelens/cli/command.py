@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn, Protocol
+import re
+from typing import Final, NoReturn, Protocol
 
+from tracelens.cli.suggest import did_you_mean
 from tracelens.errors import UsageError
+
+_OPTION: Final = re.compile(r"--[\w-]+")
 
 
 class Command(Protocol):
@@ -28,7 +32,14 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
-        raise UsageError(f"{message}; see {self.prog} --help")
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def refuse(self, word: str) -> NoReturn:
+        """Raise UsageError for a word that the command does not take."""
+        if not word.startswith("-"):
+            self.error(f"{self.prog} does not take {word!r} as well")
+        near = did_you_mean(word.partition("=")[0], _OPTION.findall(self.format_usage()))
+        self.error(f"{self.prog} has no option {word}{near}")
 
 
 def add_trace(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +47,16 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "trace",
         metavar="TRACE",
+        type=_path,
         help="a .json, .json.gz or .json.zst trace of torch.profiler, a directory that holds one, the directory of a "
         "run, or - for standard input",
     )
+
+
+def _path(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name; give a trace")
+    return text
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

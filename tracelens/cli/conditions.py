@@ -19,6 +19,10 @@ class Condition:
     verdict: str = ""
     idle_percent: float = 0.0
 
+    def can_tell(self, document: Document) -> bool:
+        """Whether the document says if the condition holds: without a trace nothing tells how long a device idled."""
+        return bool(self.verdict) or _idle_percent(document) is not None
+
     def reason(self, document: Document) -> str:
         """Why the condition holds, or "" when it does not."""
         if self.verdict:

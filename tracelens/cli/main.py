@@ -69,10 +69,12 @@ def _run(words: list[str]) -> int:
     if words and _is_path(words[0]):
         words = [ViewCommand.name if is_for_app(words) else ReportCommand.name, *words]
     try:
-        options = _parser().parse_args(words or ["--help"])
+        options, unknown = _parser().parse_known_args(words or ["--help"])
     except SystemExit:
         # argparse has printed the help or the version.
         return ExitCode.OK
+    if unknown:
+        options.parser.refuse(unknown[0])
     command: Command = options.command
     return command.run(options)
 
@@ -106,7 +108,7 @@ def _parser() -> Parser:
             command.name, help=command.summary, description=f"Prints {command.summary}.", allow_abbrev=False
         )
         command.add_options(words)
-        words.set_defaults(command=command)
+        words.set_defaults(command=command, parser=words)
     return parser
 
 

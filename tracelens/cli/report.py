@@ -103,8 +103,9 @@ class ReportCommand:
 
 def add_window(parser: argparse.ArgumentParser) -> None:
     """Which device and which stretch of the trace to judge."""
-    parser.add_argument("--step", metavar="NAME", help="take the annotation NAME as the step")
-    parser.add_argument(
+    window = parser.add_mutually_exclusive_group()
+    window.add_argument("--step", metavar="NAME", help="take the annotation NAME as the step")
+    window.add_argument(
         "--range",
         metavar="A..B",
         type=_span,
@@ -148,12 +149,15 @@ def _format(options: argparse.Namespace) -> str:
 
 
 def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
-    """NOTHING_TO_JUDGE before a condition: without device work none can hold."""
+    """NOTHING_TO_JUDGE where no condition can hold, without device work, and where none does but one cannot be told."""
     if report.exit_code is not ExitCode.OK:
         return report.exit_code
     reasons = [reason for condition in conditions if (reason := condition.reason(report.document))]
     for reason in reasons:
         output.note(f"--fail-on: {reason}")
+    if not reasons and not all(condition.can_tell(report.document) for condition in conditions):
+        output.note("--fail-on idle: without a trace nothing tells how long the device idled")
+        return ExitCode.NOTHING_TO_JUDGE
     return ExitCode.CONDITION if reasons else ExitCode.OK
 
 

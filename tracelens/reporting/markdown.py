@@ -11,7 +11,7 @@ from tracelens.model import units
 from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS
 from tracelens.reporting.grid import Column
-from tracelens.reporting.printable import printable
+from tracelens.reporting.printable import printable, short_place
 from tracelens.reporting.schema import Document
 from tracelens.reporting.views import View, views
 
@@ -79,7 +79,7 @@ def _forms(document: Document) -> Iterator[str]:
 def _next(document: Document) -> Iterator[str]:
     advised = document["recommendation"]
     fixes = (
-        f"{number}. {escaped(fix['advice'])}" + (f" ({code(fix['where'])})" if fix["where"] else "")
+        f"{number}. {escaped(fix['advice'])}" + (f" ({code(short_place(fix['where']))})" if fix["where"] else "")
         for number, fix in enumerate(advised["fix_first"], 1)
     )
     yield "\n".join(fixes)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from tracelens.model import units
 from tracelens.reporting import runs
+from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import Document, FindingEntry, FormEntry, RepairEntry
 
 FORMS: Final = ("eager", "compile", "replay", "both")
@@ -313,8 +314,8 @@ def _differs(form: FormEntry) -> list[str]:
 
 
 def _at(message: str, where: str | None) -> str:
-    """A message with its place, of which the last two parts of the path are told."""
-    place = "/".join((where or "").split("/")[-2:])
+    """A message with its place."""
+    place = short_place(where)
     return f"{message} at {place}" if place and place not in message else message
 
 

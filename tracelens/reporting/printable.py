@@ -36,6 +36,11 @@ def pad(text: str, width: int, align: str = "<") -> str:
     return space + text if align == ">" else text + space
 
 
+def short_place(where: str | None) -> str:
+    """The last two parts of a path with its line ("models/bert.py:181"); "" where there is none."""
+    return "/".join((where or "").split("/")[-2:])
+
+
 def _escaped(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

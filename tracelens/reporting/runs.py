@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tracelens.model import units
+from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import Document, FormEntry, RunEntry
 
 FORMS: Final = ("eager", "compile", "replay", "both")
@@ -44,13 +45,16 @@ def warnings(document: Document) -> Iterator[str]:
     if run is None:
         return
     yield from run["notes"]
-    if not run["complete"]:
-        missing = [name for name in FORMS if name not in run["measured"]]
+    missing = [name for name in FORMS if name not in run["measured"]]
+    if not run["measured"]:
+        ended = "measured no form" if run["complete"] else "was interrupted before it measured a form"
+        yield f"the run {ended}; record it again"
+    elif not run["complete"]:
         yield f"the run was interrupted{': ' + ', '.join(missing) + ' not measured' if missing else ''}"
     if not run["traces"]:
-        yield "the run has no trace: what was measured is shown, without an account of the step"
+        yield "the run has no usable trace: what was measured is shown, without an account of the step"
     elif "eager" not in run["traces"]:
-        yield f"the run has no trace of eager: the account is that of {next(iter(run['traces']))}"
+        yield f"the run has no usable trace of eager: the account is that of {next(iter(run['traces']))}"
 
 
 def origin(run: RunEntry) -> str:
@@ -68,4 +72,4 @@ def target(run: RunEntry) -> str:
     """What was repeated: "function step at train.py:4", or ""."""
     kind, name, where = (run["target"][key] for key in ("kind", "name", "where"))
     words = " ".join(filter(None, [(kind or "").replace("_", " "), name]))
-    return f"{words} at {where}" if words and where else words
+    return f"{words} at {short_place(where)}" if words and where else words

@@ -12,6 +12,7 @@ from tracelens.reporting.bars import LOOKS, spread
 from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
 from tracelens.reporting.page import LEAST_WIDTH, Page
+from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import ClassEntry, Document, FindingEntry
 from tracelens.reporting.views import views
 
@@ -84,7 +85,7 @@ def _forms(document: Document, page: Page) -> Iterator[str]:
         yield from page.heading(f"Four ways to run {phrases.unit(document)}")
         yield from _form_table(document, [time / longest for time in times], page)
         yield from _form_notes(document, page)
-    elif document["run"]:
+    elif document["run"] and document["run"]["measured"]:
         yield from page.heading("What was tried")
         yield from _form_notes(document, page)
 
@@ -143,7 +144,7 @@ def _next(document: Document, page: Page) -> Iterator[str]:
         return
     yield from page.heading("What to do next")
     for number, fix in enumerate(advised["fix_first"], 1):
-        where = f" ({fix['where']})" if fix["where"] else ""
+        where = f" ({short_place(fix['where'])})" if fix["where"] else ""
         yield from page.text(f"{fix['advice']}{where}", "     ", f"  {number}. ")
     yield from page.text(phrases.after_fix(document), "  ")
     yield from page.code(advised["snippet"])

@@ -10,6 +10,7 @@ from tracelens.model import units
 from tracelens.reporting import phrases
 from tracelens.reporting.grid import Column
 from tracelens.reporting.kernel_titles import kernel_title
+from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import Document, Row
 
 Cell = Callable[[Row], str]
@@ -55,8 +56,7 @@ def _text(key: str) -> Cell:
 
 
 def _file(row: Row) -> str:
-    """The last two parts of a path with its line."""
-    return "/".join((row["where"] or "").split("/")[-2:])
+    return short_place(row["where"])
 
 
 def _saving(row: Row) -> str:

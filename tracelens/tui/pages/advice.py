@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tracelens.reporting import phrases
+from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import Document, FindingEntry
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, head, quiet, row, strong, wrapped
 from tracelens.tui.targets import linked
@@ -40,7 +41,7 @@ def _first(document: Document, width: int) -> Iterator[Row]:
     if fixes:
         yield head("Do first")
     for number, fix in enumerate(fixes, 1):
-        where = f" ({fix['where']})" if fix["where"] else ""
+        where = f" ({short_place(fix['where'])})" if fix["where"] else ""
         first, *rest = wrapped(f"{fix['advice']}{where}", width, Look.PLAIN, "   ")
         yield (Piece(f"{number}. ", Look.KEY), Piece(first[0].text[3:]))
         yield from rest
