@@ -127,7 +127,9 @@ FOREIGN = {
     "zeros": (bytes(50), "zero bytes"),
     "utf-16": ("{}".encode("utf-16"), "UTF-16"),
     "empty object": (b"{}", "without traceEvents"),
-    "open object": (b'{"schemaVersion": 1, "devicePr', "without traceEvents"),
+    "open object": (b'{"schemaVersion": 1, "devicePr', "cut short before any traceEvents"),
+    "gzip cut in its head": (zipped(b'{"traceEvents": []}')[:10], "gzip data cut short before any text"),
+    "gzip cut before the events": (zipped(json.dumps(HEADER).encode())[:-12], "cut short before any traceEvents"),
 }
 
 

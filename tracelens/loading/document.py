@@ -15,6 +15,7 @@ from tracelens.loading.separators import leading_gap, note_controls, note_gap
 from tracelens.loading.stream import TextWindow
 
 EVENTS: Final = "traceEvents"
+CUT: Final = "file cut short"
 BOM: Final = b"\xef\xbb\xbf"
 LONGEST_VALUE: Final = 1 << 25
 MOST_MEMBERS: Final = 2000
@@ -50,7 +51,10 @@ class Document:
     def read(self) -> None:
         """Read all of the window; UnreadableError if this is no Chrome trace."""
         self._window.more()
-        foreign = kind_of_bytes(self._window.data)
+        broken = self._window.damage and not self._window.data
+        foreign = (
+            f"{self._window.damage} before any text; copy it again" if broken else kind_of_bytes(self._window.data)
+        )
         if foreign:
             raise self._refusal(foreign)
         if self._window.data.startswith(BOM):
@@ -77,7 +81,8 @@ class Document:
             commas = 1 if self._read_member() else None
         if not self._found_events:
             shown = one_line(", ".join(list(self.metadata)[:5])) or "none"
-            raise self._refusal(kind_of_keys(self.metadata) or f"JSON without {EVENTS} (its keys: {shown})")
+            lacks = "cut short before any" if self._window.damage or self._repairs.made(CUT) else "without"
+            raise self._refusal(kind_of_keys(self.metadata) or f"JSON {lacks} {EVENTS} (its keys: {shown})")
 
     def _read_member(self) -> bool:
         """Read a key and its value; False if damage was skipped instead."""
@@ -153,7 +158,7 @@ class Document:
 
     def _note_cut(self, example: str) -> None:
         if not self._window.damage:
-            self._repairs.add("file cut short", example, self._window.offset)
+            self._repairs.add(CUT, example, self._window.offset)
 
     def _note_rest(self) -> None:
         """Count what follows the end of the document, or what broke it off."""
@@ -161,7 +166,7 @@ class Document:
             self._repairs.add("text after the end skipped", self._window.data[:200], self._window.offset)
             self._window.drop(len(self._window.data))
         if self._window.damage:
-            self._repairs.add("file cut short", self._window.damage, self._window.offset + len(self._window.data))
+            self._repairs.add(CUT, self._window.damage, self._window.offset + len(self._window.data))
 
     def _skip_space(self, commas: int | None, closing: bytes = b"") -> bool:
         """Move past white space and so many commas, or none before what closes; False at the end of the text."""
