@@ -134,3 +134,29 @@ def test_long_rows_are_read_again_for_each_reduction() -> None:
         return [op("aten::mean", 100, kernel="at::native::reduce_kernel", concrete=["", "[-1]"], **of)] * 6
 
     assert compiled(*rows(4096)).generated > compiled(*rows(512)).generated
+
+
+def test_single_values_are_computed_where_they_are_used() -> None:
+    single = op("aten::div", 1.5, shapes=[[], []], dtypes=["float", "float"])
+    assert compiled(pointwise(), reduction(1 << 16, "[]"), single, single).generated_kernels == 2
+    assert compiled(single, single).generated_kernels == 1
+
+
+def test_a_norm_names_its_dimensions_after_its_order() -> None:
+    def norm(dims: str) -> Beat:
+        given = {"shapes": [[256, 256], [], [], [], []], "dtypes": ["float", "Scalar", "ScalarList", "Scalar", ""]}
+        kernel = "at::native::reduce_kernel"
+        return op("aten::linalg_vector_norm", 5, kernel=kernel, concrete=["", "2", dims, "False", ""], **given)
+
+    assert compiled(pointwise(), norm("[-1]"), pointwise()).generated_kernels == 1
+    assert compiled(pointwise(), norm(""), pointwise()).generated_kernels == 3
+
+
+def test_no_kernel_reduces_along_rows_and_over_leading_dimensions() -> None:
+    assert compiled(reduction(1 << 16, "[-1]"), pointwise(), reduction(1 << 16, "[0]")).generated_kernels == 2
+
+
+def test_a_cast_reads_only_its_source() -> None:
+    cast, addition = (elementwise(name, BIG, ["float"] * 2) for name in ("aten::copy_", "aten::add"))
+    after = elementwise("aten::abs", BIG, ["float"])
+    assert compiled(cast, after).generated < compiled(addition, after).generated

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, analysis, fork, gemm, item, pointwise
+from tests.advice.story import Beat, analysis, fork, gemm, item, op, pointwise
+from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.host_time import host_scale
+from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.schedule import eager_period
@@ -46,6 +48,18 @@ def test_small_kernels_on_two_streams_overlap() -> None:
 def test_kernels_that_fill_the_device_gain_nothing_side_by_side() -> None:
     span = facts_of(*branches([100_000, 1, 1])).span(0)
     assert span.expected == pytest.approx(span.most)
+
+
+def test_a_kernel_that_leaves_little_room_gains_nothing_side_by_side() -> None:
+    almost = 132 * 16 * 95 // 100
+    assert facts_of(*branches([almost, 1, 1])).span(0).expected == pytest.approx(22 * 30_000, rel=0.01)
+
+
+def test_each_hand_over_between_streams_takes_its_time() -> None:
+    side = gemm(200, stream=13, grid=SMALL, host=100)
+    span = facts_of(pointwise(5, grid=SMALL), *fork(), side, *fork(), pointwise(5, grid=SMALL, host=400)).span(0)
+    assert span.expected == pytest.approx(210_000 + 2 * C.HAND_OVER)
+    assert span.most == pytest.approx(span.expected)
 
 
 def test_replay_of_forked_streams_keeps_their_overlap() -> None:
@@ -94,3 +108,12 @@ def test_the_host_of_a_slow_machine_is_scaled_down_more() -> None:
     region = region_of(*[pointwise(1)] * 20)
     assert region.call == pytest.approx(5_200)
     assert host_scale(region).low < host_scale(region).mid < 1 < host_scale(region).high / 0.585
+
+
+def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:
+    def beside(size: int) -> Region:
+        own = op("aten::mean", 200, stream=13, shapes=[[size]], dtypes=["float"], grid=SMALL)
+        return region_of(gemm(200, grid=SMALL), own)
+
+    small, large = (input_copies(beside(size), 4_000.0).mid for size in (1 << 10, 1 << 26))
+    assert large - small == pytest.approx(2 * 4 * ((1 << 26) - (1 << 10)) / 4_000)

@@ -51,13 +51,18 @@ SYNC_RETURN: Final = 4.0 * US
 STREAM_SPACING: Final = 1.2 * US
 """Between dependent kernels launched one by one and already queued. [H200]"""
 INTERFERENCE: Final = 0.15
-"""Share of the possible overlap of streams that contention and hand-over between streams eat. [H200, 3 workloads]"""
+"""Share of the possible overlap of streams that contention between them eats. [H200, 10 replayed steps: rms 7 %]"""
+HAND_OVER: Final = 2.0 * US
+"""From the end of work on one stream to the start of what waits for it on another, over their spacing on one stream.
+[H200, 10 replayed steps]"""
+FILLS: Final = 0.9
+"""Share of the device from which a kernel leaves no room for others: its blocks stay as long as it runs. [judgement]"""
 NODE_SPACING: Final = 0.22 * US
 """Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 34 steps]"""
 CLUSTER_SPACING: Final = 0.4 * US
 """Between kernel nodes of a graph, before a kernel that starts in clusters of thread blocks. [H200, 8 steps]"""
-MEMSET_SPACING: Final = 2.0 * US
-"""What a memset node adds to a graph. [H200, 15 steps: 1.0 to 4.6]"""
+MEMSET_SPACING: Final = 1.7 * US
+"""What a memset node adds to a graph. [H200, 17 steps of 4 and more: 0.4 to 6.0, median 1.9]"""
 GRAPH_LAUNCH: Final = 3.0 * US
 """Start of a graph launch to its first node, and the end of its last. [H200: 2.6-7.3]"""
 REPLAY_FLOOR: Final = 25.0 * US
@@ -173,8 +178,8 @@ BROKEN_COMPILE: Final = 0.15
 """Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
 BROKEN_REPLAY: Final = 0.45
 """Host time that reduce-overhead adds when every region is short, over eager's. [H200, 7 steps: 0 to 1.4]"""
-REGION_OVERHEAD: Final = 280.0 * US
-"""Leaving, resuming and replaying one region under reduce-overhead. [H200, 2 steps: the range is wide]"""
+REGION_OVERHEAD: Final = 160.0 * US
+"""Leaving, resuming and replaying one region under reduce-overhead. [H200, 3 steps: the range is wide]"""
 BROKEN_SPREAD: Final = (0.7, 1.6)
 """Range of steps that run in pieces. [H200]"""
 

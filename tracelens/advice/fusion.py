@@ -206,7 +206,7 @@ def _breaks(operators: Operators, fused: Int64s) -> Bools:
     ends = ends | np.append(False, alone[:-1]) | alone
     foreach = (role == Role.FOREACH) != (before == Role.FOREACH)
     breaks = apart | ends | foreach | _other_size(operators, fused, elements, size_before)
-    return breaks | ((role == Role.FULL) & _rows_in_group(role, breaks))
+    return breaks | (np.isin(role, (Role.FULL, Role.COLUMN)) & _rows_in_group(role, breaks))
 
 
 def _side_by_side(operators: Operators, fused: Int64s) -> Bools:

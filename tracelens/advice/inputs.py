@@ -14,7 +14,7 @@ from tracelens.advice.estimate import Estimate
 from tracelens.advice.operators import POINTWISE_PAIR
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Category
+from tracelens.model.events import ABSENT, Category, Int64s
 
 BATCHED: Final = re.compile(r"bmm|matmul|attention")
 """Products of which every argument is an input if none is a matrix of parameters."""
@@ -25,22 +25,39 @@ TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
 def input_copies(region: Region, bandwidth: float) -> Estimate:
     """Device time to copy the step's inputs, in ns.
 
-    A trace does not say which tensors are inputs; those of the step's first operator stand in for them. There may
-    be as much again, hence the range's end."""
-    size = _first_input_bytes(region)
-    copy = 2 * size / bandwidth
+    A trace does not say which tensors are inputs; those of the step's first operator stand in for them, and those of
+    the first on each stream that waited for nothing. There may be as much again, hence the range's end."""
+    copy = 2 * sum(_input_bytes(region)) / bandwidth
     return Estimate(C.INPUT_COPY + copy, copy, 2 * (C.INPUT_COPY + copy))
 
 
-def _first_input_bytes(region: Region) -> int:
-    trace = region.trace
-    operator = next((row for row in trace.links.operator[region.work].tolist() if row != ABSENT), ABSENT)
-    shapes = trace.args.get(A.SHAPES)
-    if operator == ABSENT or shapes is None:
-        return 0
-    outer = _outermost(region, operator)
-    name = trace.names[int(trace.events.name[outer])].removeprefix("aten::")
-    return _activation_bytes(name, *_arguments(region, outer))
+def _input_bytes(region: Region) -> list[int]:
+    """Bytes of the inputs that heads of the step read; heads that read alike read the same."""
+    if A.SHAPES not in region.trace.args:
+        return []
+    operators = [row for row in region.trace.links.operator[region.work].tolist() if row != ABSENT][:1]
+    operators += [row for row in region.trace.links.operator[region.work[_heads(region)]].tolist() if row != ABSENT]
+    outer = [_outermost(region, operator) for operator in dict.fromkeys(operators)]
+    read = {str(_arguments(region, row)): row for row in reversed(outer)}
+    return [_activation_bytes(_name(region, row), *_arguments(region, row)) for row in read.values()]
+
+
+def _heads(region: Region) -> list[int]:
+    """Position of the first work on each stream but the main one, the lowest, that did not wait for work on that."""
+    work, main = region.work, region.stream.min()
+    streams, first = np.unique(region.stream, return_index=True)
+    others = first[streams != main].tolist()
+    return [at for at in others if _unheld(region, at, work[:at][region.stream[:at] == main])]
+
+
+def _unheld(region: Region, at: int, before: Int64s) -> bool:
+    """Whether some of the rows of work before, or all that there is, ran on while this began."""
+    events = region.trace.events
+    return not len(before) or bool(events.end[before].max() > events.start[region.work[at]])
+
+
+def _name(region: Region, operator: int) -> str:
+    return region.trace.names[int(region.trace.events.name[operator])].removeprefix("aten::")
 
 
 def _outermost(region: Region, row: int) -> int:

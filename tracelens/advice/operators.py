@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.arguments import Json, parsed, tensors, width
+from tracelens.advice.arguments import BYTES, HALF, ONE_BYTE, Json, parsed, tensors, width
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
@@ -36,7 +36,7 @@ class Role(IntEnum):
     FOREACH = 6
     """One of a run of optimizer operators over lists of tensors: the run becomes few kernels."""
     VANISHES = 7
-    """Layout conversions around convolutions, memsets of eager reductions."""
+    """Layout conversions around convolutions, memsets of eager reductions, work on single values."""
 
 
 LIBRARY: Final = re.compile(
@@ -47,14 +47,17 @@ LIBRARY: Final = re.compile(
 """Operators of aten that generated code calls instead of replacing."""
 SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
 """Operators that write with atomics."""
-NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|mse_loss|l1_loss|logsumexp|pool")
-"""Normalisations, losses and pooling, which reduce rows."""
+NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
+"""Normalisations, losses over classes and pooling, which reduce rows."""
 NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
 """Operators that reduce each row twice: a mean and a variance, a maximum and a sum."""
 REDUCTION: Final = re.compile(
-    r"^(?:sum|mean|amax|amin|max|min|var|std|prod|any|all|argmax|argmin|norm|var_mean|std_mean|aminmax|count_nonzero)$"
+    r"^(?:sum|mean|amax|amin|max|min|var|std|prod|any|all|argmax|argmin|norm|linalg_vector_norm|var_mean|std_mean|aminmax"
+    r"|count_nonzero)$"
 )
 """Operators that only reduce."""
+ORDERED: Final = re.compile(r"^(?:norm|linalg_vector_norm)$")
+"""Reductions whose dimensions follow an order among the arguments."""
 COLUMN: Final = re.compile(r"batch_norm|norm_backward")
 """Operators that in training reduce over leading dimensions."""
 FIXED: Final = re.compile(r"batch_norm")
@@ -174,18 +177,20 @@ def describe(region: Region) -> Operators:
     sizes = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
     plain = read_arguments(trace, operator, (A.DTYPES, A.CONCRETE), _plain)
     names, kernels = _operator_names(trace, operator), _kernel_names(region)
-    reduces = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)[:, 0]
+    given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)
+    reduces = np.where(names.match(ORDERED), given[:, 1], given[:, 0])
     cheap = names.match(POWER) & (plain[:, 1] > 0)
+    roles = np.where(plain[:, 0] > 0, Role.LIBRARY, _roles(region, names, kernels, reduces))
     functions, product = [names.match(SOFTWARE), names.match(HARDWARE) & ~cheap], names.match(MATRIX_PRODUCT)
     return Operators(
-        role=np.where(plain[:, 0] > 0, Role.LIBRARY, _roles(region, names, kernels, reduces)),
+        role=np.where(_inlined(roles, sizes[:, 0]), Role.VANISHES, roles),
         name=operator,
         sized=sizes[:, 0] > 0,
         elements=sizes[:, 0],
         bytes=sizes[:, 1],
         read=sizes[:, 6],
         written=sizes[:, 7],
-        inputs=sizes[:, 2],
+        inputs=np.where(names.match(COPY), np.minimum(sizes[:, 2], 1), sizes[:, 2]),
         matched=sizes[:, 3],
         listed=sizes[:, 4],
         row=sizes[:, 5],
@@ -248,6 +253,12 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
     return np.where(gone & _converts_weight(region, kernels), Role.POINTWISE, role)
 
 
+def _inlined(role: Int64s, elements: Floats) -> Bools:
+    """Work on single values beside work on more: generated code computes it where it is used."""
+    single = (role == Role.POINTWISE) & (elements == 1)
+    return single & bool(((role != Role.LIBRARY) & (role != Role.VANISHES) & ~single).any())
+
+
 def _into_constant(names: _Names) -> Bools:
     """A scatter into a tensor filled just before, as of a one-hot encoding: the compiler compares indices instead."""
     return names.match(ONE_HOT) & np.append(False, names.match(FILL)[:-1])[: len(names.index)]
@@ -293,26 +304,42 @@ def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
     per_argument = [(tensors(shape), width(dtypes, at)) for at, shape in enumerate(shapes)]
     listed = max((len(group) for group, _ in per_argument), default=0)
     found = [(prod(dims), size, dims[-1]) for group, size in per_argument for dims in group]
-    if not found:
+    single = [
+        width(dtypes, at) for at, dims in enumerate(shapes) if dims == [] and at < len(dtypes) and _typed(dtypes[at])
+    ]
+    if not found and not single:
         return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0, 0.0, 0.0)
+    if not found:
+        return (1.0, float(single[0]), float(len(single)), 0.0, 0.0, 1.0, float(single[-1]), float(single[0]))
     elements, size, row = max(found, key=lambda tensor: (tensor[0], tensor[1]))
     smaller = max((count for count, _, _ in found if count < elements), default=0)
     full = [count * width for count, width, _ in found if count == elements]
     return (elements, elements * size, len(full), smaller, listed, row, full[-1], full[0])
 
 
-def _reduces(shapes: list[Json], concrete: list[Json]) -> tuple[float]:
-    """0 for a reduction to one value, 1 over leading dimensions only, 2 over the last, 3 for unknown."""
+def _typed(dtype: Json) -> bool:
+    """Whether an argument without dimensions is a tensor of one value and no plain number or text."""
+    return str(dtype) in BYTES or str(dtype) in ONE_BYTE or bool(HALF.search(str(dtype)))
+
+
+def _reduces(shapes: list[Json], concrete: list[Json]) -> tuple[float, float]:
+    """0 for a reduction to one value, 1 over leading dimensions only, 2 over the last, 3 for unknown; for dimensions
+    in the second argument, and for dimensions in the third."""
     of = tensors(shapes[0]) if shapes else []
     if not of:
-        return (3.0,)
-    rank = len(of[0])
-    given = [text for text in concrete[1:2] if isinstance(text, str) and text.strip("[]")]
+        return (3.0, 3.0)
+    # torch.max of two tensors has no dimensions either, and reduces nothing.
+    whole = 0.0 if concrete and not (len(shapes) > 1 and tensors(shapes[1])) else 2.0
+    return _over(len(of[0]), concrete[1:2], whole), _over(len(of[0]), concrete[2:3], whole)
+
+
+def _over(rank: int, dims: list[Json], whole: float) -> float:
+    """What a reduction over the dimensions in a text leaves, as _reduces says; `whole` where none are given."""
+    given = [text for text in dims if isinstance(text, str) and text.strip("[]")]
     if not given:
-        # torch.max of two tensors has no dimensions either, and reduces nothing.
-        return (0.0 if concrete and not (len(shapes) > 1 and tensors(shapes[1])) else 2.0,)
-    dims = {int(dim) % rank for dim in re.findall(r"-?\d+", given[0])}
-    return (0.0 if len(dims) == rank else 1.0 if rank - 1 not in dims else 2.0,)
+        return whole
+    over = {int(dim) % rank for dim in re.findall(r"-?\d+", given[0])}
+    return 0.0 if len(over) == rank else 1.0 if rank - 1 not in over else 2.0
 
 
 def _plain(dtypes: list[Json], concrete: list[Json]) -> tuple[float, float]:

@@ -46,18 +46,21 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     """Device time of the step with a spacing in ns for each piece of work, overlap of streams kept.
 
     The order within streams and the events between them give the critical path. Kernels side by side share the
-    device, so the step is not shorter than the sum of what each takes of it."""
+    device, so the step is not shorter than the sum of what each takes of it; one that leaves little room takes all.
+    Each hand-over from stream to stream along the path takes its time in any case."""
     taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
         return Span(whole, whole, whole)
     path = critical_path(region, taken)
-    crowd = float((region.duration * share).sum())
-    return Span(min(max(path + C.INTERFERENCE * (whole - path), crowd), whole), path, whole)
+    handed = critical_path(region, taken, C.HAND_OVER) - path
+    crowd = float((taken * np.where(share >= C.FILLS, 1.0, share)).sum())
+    expected = min(max(path + C.INTERFERENCE * (whole - path), crowd), whole)
+    return Span(expected + handed, path, whole + handed)
 
 
-def critical_path(region: Region, taken: Floats) -> float:
-    """Length of the longest chain of stream order and event edges.
+def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> float:
+    """Length of the longest chain of stream order and event edges, with so many ns for each of the edges.
 
     Traces rarely say which event a stream waits for. An event recorded and waited for at once is Stream.wait_stream:
     before work on the main stream (the lowest id) a join of all others, else a fork of the others from it. A later
@@ -73,9 +76,10 @@ def critical_path(region: Region, taken: Floats) -> float:
         if region.fork[first]:
             edges += [last[main]] if stream != main else [last[other] for other in others]
         held = [edge for edge in edges if edge != ABSENT and _holds(region, edge, first)]
-        begin = max((finish[edge] for edge in held), default=0.0)
         heirs = [stream] if stream == main or not region.fork[first] else others
-        ready.update({heir: max(ready[heir], begin) for heir in heirs})
+        for heir in heirs:
+            begins = [finish[edge] + hand_over * (region.stream[edge] != heir) for edge in held]
+            ready[heir] = max(ready[heir], *begins, 0.0)
         ready[stream] += spent
         finish[final], last[stream] = ready[stream], final
     return max(ready.values())
