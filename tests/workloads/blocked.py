@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.layers import Encoder, perceptron
-from tests.workloads.registry import DEVICE, Work, adamw, batches, inference, integers, normal, workload
+from tests.workloads.layers import Encoder, Residual, perceptron
+from tests.workloads.registry import DEVICE, Work, adamw, batches, inference, integers, normal, training, workload
 
 HALF = torch.bfloat16
 
@@ -155,3 +155,109 @@ def adaptive_solver() -> Work:
             return x
 
     return Work(step, batches(lambda: (normal(1024, 32),)))
+
+
+@workload("unseen", "blocked")
+def tone_mapping() -> Work:
+    """High dynamic range images exposed by their mean luminance, which the host reads, mapped and graded."""
+    red_green_blue = torch.tensor([0.2126, 0.7152, 0.0722], device=DEVICE).view(3, 1, 1)
+
+    def step(images: torch.Tensor) -> torch.Tensor:
+        luminance = (images * red_green_blue).sum(1)
+        mean = torch.exp(torch.log(luminance + 1e-4).mean()).item()
+        exposed = images * (0.18 / mean)
+        mapped = exposed * (1 + exposed / 16) / (1 + exposed)
+        contrast = mapped + 0.1 * (mapped - 0.5) * (1 - (2 * mapped - 1).square())
+        return contrast.clamp(0, 1).pow(1 / 2.2).half()
+
+    return Work(step, batches(lambda: (normal(8, 3, 1080, 1920).abs(),)))
+
+
+@workload("unseen", "blocked")
+def speculative_decoding() -> Work:
+    """Four tokens drafted by a small model and checked by a large one; the host reads how many hold."""
+    table = normal(4000, 256)
+    draft, target = (inference(nn.Sequential(*[Encoder(256, 4, causal=True) for _ in range(n)])) for n in (1, 8))
+
+    def step(text: torch.Tensor) -> torch.Tensor:
+        ahead = text
+        for _ in range(4):
+            token = (draft(table[ahead])[:, -1:] @ table.T).argmax(-1)
+            ahead = torch.cat([ahead, token], 1)
+        chosen = (target(table[ahead])[:, -5:] @ table.T).argmax(-1)
+        held = int((chosen[:, :4] == ahead[:, -4:]).long().cumprod(1).sum())
+        return torch.cat([text, ahead[:, -4:][:, :held], chosen[:, held : held + 1]], 1)[:, -64:]
+
+    return Work(step, batches(lambda: (integers(4000, 1, 64),)))
+
+
+@workload("unseen", "blocked")
+def early_exits() -> Work:
+    """A convolutional classifier that asks after each stage whether it is sure enough to stop."""
+    stages = nn.ModuleList(nn.Sequential(Residual(64), Residual(64)) for _ in range(4)).to(DEVICE, HALF).eval()
+    heads = nn.ModuleList(nn.Linear(64, 100) for _ in stages).to(DEVICE, HALF).eval()
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            for stage, head in zip(stages, heads, strict=True):
+                x = stage(x)
+                scores = head(x.mean((2, 3))).float().softmax(-1)
+                if scores.amax(-1).mean().item() > 0.9:
+                    break
+            return scores
+
+    return Work(step, batches(lambda: (normal(8, 64, 28, 28, dtype=HALF),)))
+
+
+@workload("unseen", "blocked")
+def voxelised_points() -> Work:
+    """Points of a laser scan gathered into the cells of a grid, as many as are hit, and painted on a canvas."""
+    side, lift = 256, perceptron(8, 32, 64).to(DEVICE).eval()
+
+    def step(points: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            cell = ((points[:, :2] * 32 + side / 2).long()).clamp(0, side - 1)
+            keys, place, count = torch.unique(cell[:, 0] * side + cell[:, 1], return_inverse=True, return_counts=True)
+            sums = points.new_zeros(len(keys), 4).index_add_(0, place, points)
+            centre = (sums / count.unsqueeze(1))[place]
+            features = lift(torch.cat([points, points - centre], 1))
+            pillars = features.new_zeros(len(keys), 64).index_reduce_(0, place, features, "amax", include_self=False)
+            canvas = points.new_zeros(side * side, 64)
+            canvas[keys] = pillars
+            return canvas.T.view(64, side, side)
+
+    return Work(step, batches(lambda: (normal(120_000, 4),)))
+
+
+@workload("unseen", "blocked")
+def two_stage_ranking() -> Work:
+    """Candidates from a large index, filtered by what the host knows of them, then ranked by a perceptron."""
+    items, rank = normal(60_000, 64), perceptron(128, 128, 64, 1).to(DEVICE).eval()
+    in_stock = torch.rand(60_000) < 0.7
+
+    def step(user: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            chosen = (user @ items.T).topk(64).indices
+            allowed = in_stock[chosen.cpu()].to(DEVICE)
+            pairs = torch.cat([user.unsqueeze(1).expand(-1, 64, -1), items[chosen]], -1)
+            score = rank(pairs).squeeze(-1).masked_fill(~allowed, float("-inf"))
+            return chosen.gather(1, score.topk(10).indices)
+
+    return Work(step, batches(lambda: (normal(64, 64),)))
+
+
+@workload("unseen", "training", "blocked")
+def varying_sentences() -> Work:
+    """A classifier of sentences trained on batches that are padded to another length each."""
+
+    class Reader(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words, self.read = nn.Embedding(6000, 256), nn.Linear(256, 12)
+            self.layers = nn.Sequential(*[Encoder(256, 4) for _ in range(3)])
+
+        def forward(self, text: torch.Tensor) -> torch.Tensor:
+            return self.read(self.layers(self.words(text)).mean(1))
+
+    step = training(Reader(), lambda model, text, label: F.cross_entropy(model(text), label), adamw)
+    return Work(step, [(integers(6000, 16, length), integers(12, 16)) for length in (48, 72, 96, 112, 136, 160)])

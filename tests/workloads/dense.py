@@ -34,7 +34,7 @@ def wide_projections() -> Work:
     return Work(step, batches(lambda: (normal(6144, 6144, dtype=HALF),)))
 
 
-@workload("calibration")
+@workload("unseen")
 def volumetric_convolutions() -> Work:
     """Convolutions over a volume."""
     layers = [nn.Conv3d(32, 64, 3, padding=1, bias=False), nn.Conv3d(64, 64, 3, padding=1, bias=False)]
@@ -70,7 +70,7 @@ def grouped_convolutions() -> Work:
     return Work(inference(model, HALF), images)
 
 
-@workload("validation")
+@workload("unseen")
 def nearest_codes() -> Work:
     """The nearest of many codes for each vector: a large product and its rows' minima."""
     codes = normal(8192, 256)
@@ -81,7 +81,7 @@ def nearest_codes() -> Work:
     return Work(step, batches(lambda: (normal(32768, 256),)))
 
 
-@workload("calibration")
+@workload("unseen")
 def two_gathers() -> Work:
     """Two look-ups: too little to gain from anything."""
     table = normal(100_000, 64)

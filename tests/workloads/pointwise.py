@@ -27,7 +27,7 @@ def residual_norms() -> Work:
     return Work(step, batches(lambda: (normal(16384, 4096),)))
 
 
-@workload("calibration")
+@workload("unseen")
 def gated_activation() -> Work:
     """A gated unit with a written-out GELU in half precision, and the channel statistics of its result."""
 
@@ -40,7 +40,7 @@ def gated_activation() -> Work:
     return Work(step, batches(lambda: (normal(32768, 4096, dtype=HALF),)))
 
 
-@workload("calibration")
+@workload("unseen")
 def heat_equation() -> Work:
     """Explicit steps of diffusion on a grid with a reaction term, by shifted slices."""
 
@@ -98,7 +98,7 @@ def focal_loss() -> Work:
     return Work(step, batches(lambda: (normal(32768, 1000), integers(1000, 32768))))
 
 
-@workload("validation")
+@workload("unseen")
 def volume_rendering() -> Work:
     """Colours along many rays from densities: exponentials and a running product."""
 

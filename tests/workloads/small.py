@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.registry import Work, batches, inference, normal, workload
+from tests.workloads.registry import Work, batches, inference, integers, normal, workload
 
 HALF = torch.float16
 
@@ -18,7 +18,7 @@ def linear_stack() -> Work:
     return Work(inference(nn.Sequential(*layers), HALF), batches(lambda: (normal(32, 768, dtype=HALF),)))
 
 
-@workload("calibration")
+@workload("unseen")
 def spectral_filter() -> Work:
     """Short-time spectra of audio, filtered and transformed back, many times over."""
     filters = [normal(257, 1).abs() for _ in range(12)]
@@ -109,3 +109,34 @@ def triangular_systems() -> Work:
         return right
 
     return Work(step, batches(lambda: (normal(64, 32, 16),)))
+
+
+@workload("unseen")
+def tensor_train() -> Work:
+    """Expectation values of matrix product states, contracted site by site from the left."""
+    bond, physical, states = 48, 4, 16
+    sites = [normal(states, bond, physical, bond) / (bond * physical) ** 0.5 for _ in range(24)]
+
+    def step(left: torch.Tensor) -> torch.Tensor:
+        for site in sites:
+            half = torch.einsum("bij,bipk->bjpk", left, site)
+            left = torch.einsum("bjpk,bjpl->bkl", half, site)
+        return left
+
+    return Work(step, batches(lambda: (normal(states, bond, bond) / bond,)))
+
+
+@workload("unseen")
+def propagated_labels() -> Work:
+    """Scores spread over a sparse graph by personalised page rank, with a restart at every round."""
+    nodes, edges, classes = 4096, 40_000, 64
+    source, weight = integers(nodes, 2, edges), normal(edges).abs() / (edges / nodes)
+    graph = torch.sparse_coo_tensor(source, weight, (nodes, nodes)).coalesce().to_sparse_csr()
+
+    def step(scores: torch.Tensor) -> torch.Tensor:
+        spread = scores
+        for _ in range(24):
+            spread = torch.addmm(scores, graph, spread, beta=0.1, alpha=0.9)
+        return spread
+
+    return Work(step, batches(lambda: (normal(nodes, classes),)))

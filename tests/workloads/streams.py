@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.layers import Encoder, perceptron
-from tests.workloads.registry import DEVICE, Work, batches, inference, normal, workload
+from tests.workloads.layers import Attention, Encoder, perceptron
+from tests.workloads.registry import (
+    DEVICE,
+    ON_GPU,
+    Work,
+    batches,
+    inference,
+    integers,
+    momentum,
+    normal,
+    training,
+    workload,
+)
 
 HALF = torch.bfloat16
 
@@ -119,3 +131,145 @@ def averaged_weights() -> Work:
             return side_by_side([lambda: F.layer_norm(model(x), (512,)), update], streams)[0]
 
     return Work(step, batches(lambda: (normal(1024, 512),)))
+
+
+@workload("unseen", "streams")
+def sharded_search() -> Work:
+    """The nearest vectors of an index in six shards, each searched on a stream of its own, then merged."""
+    shards = [normal(20_000, 128) for _ in range(6)]
+    streams = [torch.cuda.Stream() for _ in shards]
+
+    def search(query: torch.Tensor, shard: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = (query @ shard.T).topk(16)
+        return found.values, found.indices
+
+    def step(query: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        parts = side_by_side([partial(search, query, shard) for shard in shards], streams)
+        best = torch.cat([values for values, _ in parts], 1).topk(16)
+        return best.values, torch.cat([indices for _, indices in parts], 1).gather(1, best.indices)
+
+    return Work(step, batches(lambda: (normal(32, 128),)))
+
+
+@workload("unseen", "streams")
+def paired_projections() -> Work:
+    """Image and text tokens of a large batch through two projections each, side by side."""
+    weights = [[normal(4096, 8192, dtype=HALF) / 64, normal(8192, 4096, dtype=HALF) / 90] for _ in range(2)]
+    streams = [torch.cuda.Stream() for _ in weights]
+
+    def project(x: torch.Tensor, pair: list[torch.Tensor]) -> torch.Tensor:
+        return x @ pair[0] @ pair[1]
+
+    def step(image: torch.Tensor, text: torch.Tensor) -> list[torch.Tensor]:
+        return side_by_side([partial(project, image, weights[0]), partial(project, text, weights[1])], streams)
+
+    return Work(step, batches(lambda: (normal(12288, 4096, dtype=HALF), normal(8192, 4096, dtype=HALF))))
+
+
+@workload("unseen", "streams")
+def offloaded_layers() -> Work:
+    """Layers whose weights stay in pinned host memory; the next one is fetched while one is computed."""
+    stored = [torch.empty(2048, 2048, dtype=HALF, pin_memory=ON_GPU).normal_(std=0.022) for _ in range(8)]
+    buffers, copier = [normal(2048, 2048, dtype=HALF) for _ in range(2)], torch.cuda.Stream()
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        main, free = torch.cuda.current_stream(), [torch.cuda.Event() for _ in buffers]
+        copier.wait_stream(main)
+        for place, weight in enumerate(stored):
+            buffer = buffers[place % 2]
+            if place > 1:
+                copier.wait_event(free[place % 2])
+            with torch.cuda.stream(copier):
+                buffer.copy_(weight, non_blocking=True)
+            main.wait_stream(copier)
+            x = F.relu(x @ buffer)
+            free[place % 2].record(main)
+        return x
+
+    return Work(step, batches(lambda: (normal(1024, 2048, dtype=HALF),)))
+
+
+@workload("unseen", "streams")
+def flat_update() -> Work:
+    """Adam written out over one flat buffer of parameters, beside statistics of the gradient on a second stream."""
+    size = 48 << 20
+    weight, first, second = normal(size), torch.zeros(size, device=DEVICE), torch.zeros(size, device=DEVICE)
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def update(gradient: torch.Tensor) -> torch.Tensor:
+        decayed = gradient + 0.01 * weight
+        first.mul_(0.9).add_(0.1 * decayed)
+        second.mul_(0.999).add_(0.001 * decayed * decayed)
+        return weight.sub_(1e-4 * (first / 0.9) / ((second / 0.99).sqrt() + 1e-8))
+
+    def statistics(gradient: torch.Tensor) -> torch.Tensor:
+        size = gradient.abs()
+        return torch.stack([gradient.square().mean().sqrt(), size.amax(), (size < 1e-3).float().mean()])
+
+    def step(gradient: torch.Tensor) -> torch.Tensor:
+        return side_by_side([lambda: update(gradient), lambda: statistics(gradient)], streams)[1]
+
+    return Work(step, batches(lambda: (normal(size),)))
+
+
+class Modulated(nn.Module):
+    """A transformer layer scaled and shifted by a condition."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm, self.attention = nn.LayerNorm(width, elementwise_affine=False), Attention(width, heads)
+        self.feed = perceptron(width, 4 * width, width, activation=nn.GELU)
+        self.modulation = nn.Linear(width, 6 * width)
+
+    def forward(self, x: torch.Tensor, condition: torch.Tensor) -> torch.Tensor:
+        shift, scale, gate, shift2, scale2, gate2 = self.modulation(F.silu(condition)).unsqueeze(1).chunk(6, -1)
+        x = x + gate * self.attention(self.norm(x) * (1 + scale) + shift)
+        return x + gate2 * self.feed(self.norm(x) * (1 + scale2) + shift2)
+
+
+@workload("unseen", "streams")
+def guided_transformer() -> Work:
+    """A diffusion transformer with and without its condition side by side, combined by classifier-free guidance."""
+    layers = nn.ModuleList(Modulated(384, 6) for _ in range(5)).to(DEVICE, HALF).eval()
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def denoise(x: torch.Tensor, condition: torch.Tensor) -> torch.Tensor:
+        for layer in layers:
+            x = layer(x, condition)
+        return x
+
+    def step(x: torch.Tensor, time: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            free, led = side_by_side([partial(denoise, x, time), partial(denoise, x, time + label)], streams)
+            return free + 4.0 * (led - free)
+
+    shapes = ((1, 256, 384), (1, 384), (1, 384))
+    return Work(step, batches(lambda: tuple(normal(*shape, dtype=HALF) for shape in shapes)))
+
+
+class TwoRates(nn.Module):
+    """Few frames through wide convolutions, all frames through narrow ones, on a stream each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow, self.fast = self.path(3, 64, 64, 96), self.path(3, 8, 16, 16)
+        self.read = nn.Linear(112, 50)
+        self.streams = [torch.cuda.Stream() for _ in range(2)]
+
+    @staticmethod
+    def path(*channels: int) -> nn.Sequential:
+        convolutions = [nn.Conv3d(a, b, 3, padding=1, bias=False) for a, b in pairwise(channels)]
+        blocks = [(layer, nn.BatchNorm3d(layer.out_channels), nn.ReLU()) for layer in convolutions]
+        return nn.Sequential(*[layer for block in blocks for layer in block])
+
+    def forward(self, clip: torch.Tensor) -> torch.Tensor:
+        paths = [(self.slow, clip[:, :, ::8]), (self.fast, clip)]
+        tasks = [lambda path=path, seen=seen: path(seen).mean((2, 3, 4)) for path, seen in paths]
+        return self.read(torch.cat(side_by_side(tasks, self.streams), -1))
+
+
+@workload("unseen", "streams", "training")
+def two_rate_video() -> Work:
+    """A video classifier of two pathways trained, the pathways side by side."""
+    step = training(TwoRates(), lambda model, clip, label: F.cross_entropy(model(clip), label), momentum)
+    return Work(step, batches(lambda: (normal(4, 3, 16, 40, 40), integers(50, 4))))

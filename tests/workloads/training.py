@@ -11,6 +11,7 @@ from tests.workloads.layers import Encoder, Residual, perceptron
 from tests.workloads.registry import (
     DEVICE,
     ON_GPU,
+    Parameters,
     Work,
     adamw,
     batches,
@@ -46,7 +47,7 @@ def retrieval_towers() -> Work:
     return Work(step, batches(lambda: (integers(50_000, 512, 8), integers(50_000, 512, 8))))
 
 
-@workload("calibration", "training")
+@workload("unseen", "training")
 def accumulated_gradients() -> Work:
     """Four micro-batches through a transformer before one update."""
     model = nn.Sequential(*[Encoder(256, 4) for _ in range(3)]).to(DEVICE).train()
@@ -64,7 +65,7 @@ def accumulated_gradients() -> Work:
     return Work(step, batches(lambda: tuple(normal(4, 128, 256) for _ in range(4))))
 
 
-@workload("calibration", "training")
+@workload("unseen", "training")
 def checkpointed_layers() -> Work:
     """Activations recomputed in the backward pass of a causal transformer."""
 
@@ -82,7 +83,7 @@ def checkpointed_layers() -> Work:
     return Work(step, batches(lambda: (normal(8, 512, 512),)))
 
 
-@workload("calibration", "training")
+@workload("unseen", "training")
 def autoencoder_images() -> Work:
     """A convolutional autoencoder on a large batch, bound by the device."""
     model = nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), Residual(64), Residual(64), nn.Conv2d(64, 3, 3, padding=1))
@@ -134,7 +135,7 @@ def clipped_policy_update() -> Work:
     return Work(step, batches(lambda: (normal(512, 24), integers(4, 512), normal(512))))
 
 
-@workload("validation", "training")
+@workload("unseen", "training")
 def caption_alignment() -> Work:
     """Images and texts aligned by a contrastive loss under automatic mixed precision."""
 
@@ -181,3 +182,74 @@ def byte_recurrence() -> Work:
         return F.cross_entropy(model(text[:, :-1]).flatten(0, 1), text[:, 1:].flatten())
 
     return Work(training(Gated(), loss, momentum), batches(lambda: (integers(256, 64, 17),)))
+
+
+class Sine(nn.Module):
+    """The activation of an implicit representation."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(30 * x)
+
+
+@workload("unseen", "training")
+def implicit_image() -> Work:
+    """A perceptron with sines fitted to the pixels of an image, all at once."""
+    model = perceptron(2, 256, 256, 256, 3, activation=Sine)
+    step = training(model, lambda model, place, colour: F.mse_loss(model(place), colour), fused_adamw)
+    return Work(step, batches(lambda: (normal(160_000, 2), normal(160_000, 3))))
+
+
+@workload("unseen", "training")
+def tagged_sentences() -> Work:
+    """A bidirectional LSTM that tags words, from the vendor's library, with one classifier on top."""
+
+    class Tagger(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words, self.read = nn.Embedding(5000, 128), nn.Linear(256, 20)
+            self.recurrent = nn.LSTM(128, 128, num_layers=2, bidirectional=True, batch_first=True)
+
+        def forward(self, text: torch.Tensor) -> torch.Tensor:
+            return self.read(self.recurrent(self.words(text))[0])
+
+    def loss(model: nn.Module, text: torch.Tensor, tag: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(model(text).flatten(0, 1), tag.flatten())
+
+    step = training(Tagger(), loss, fused_adamw)
+    return Work(step, batches(lambda: (integers(5000, 32, 40), integers(20, 32, 40))))
+
+
+class Orthogonalised(torch.optim.Optimizer):
+    """Momentum whose matrices are made orthogonal by Newton-Schulz iterations before they are applied."""
+
+    def __init__(self, parameters: Parameters, lr: float = 0.01) -> None:
+        super().__init__(parameters, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                if not state:
+                    state["momentum"] = torch.zeros_like(parameter)
+                kept = state["momentum"].lerp_(parameter.grad, 0.05)
+                parameter.add_(orthogonal(kept) if kept.ndim == 2 else kept, alpha=-group["lr"])
+
+
+def orthogonal(matrix: torch.Tensor) -> torch.Tensor:
+    """Move the singular values of a matrix towards one."""
+    x = matrix.to(torch.bfloat16)
+    x = x.T if matrix.shape[0] > matrix.shape[1] else x
+    x = x / (x.norm() + 1e-7)
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.775 * square + 2.0315 * square @ square) @ x
+    return (x.T if matrix.shape[0] > matrix.shape[1] else x).to(matrix.dtype)
+
+
+@workload("unseen", "training")
+def orthogonal_updates() -> Work:
+    """Two transformer layers trained by an optimizer that orthogonalises every matrix."""
+    model = nn.Sequential(*[Encoder(256, 4, causal=True) for _ in range(2)], nn.Linear(256, 256))
+    step = training(model, lambda model, x, target: F.mse_loss(model(x), target), Orthogonalised)
+    return Work(step, batches(lambda: (normal(8, 64, 256), normal(8, 64, 256))))
