@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 from typing import Any, get_type_hints
 
+import orjson
 import pytest
 
 from tests.reporting import example
 from tracelens.exitcodes import ExitCode
 from tracelens.model.events import ABSENT
+from tracelens.reporting import document as document_module
 from tracelens.reporting import schema
 from tracelens.reporting.report import Report
 
@@ -90,6 +92,16 @@ def test_the_costliest_rows_come_first_and_a_limit_keeps_them() -> None:
     assert [row["handle"] for row in limited["tables"]["gaps"]] == ["g-1"]
     assert limited["table_rows"] == report.document["table_rows"]
     assert limited["table_rows"]["gaps"] == 2
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 1000])
+@pytest.mark.parametrize("limit", [None, 0, 1])
+def test_json_in_pieces_is_the_document(at_once: int, limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_module, "_SOME", at_once)
+    for analysis in (example.analysis(), example.empty_analysis()):
+        whole = document_module.build(analysis, example.advice(), limit=limit)
+        text = orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+        assert Report(analysis, example.advice()).to_json(limit=limit) == text
 
 
 def test_a_path_that_is_not_utf8_can_be_written() -> None:

@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
@@ -23,11 +24,16 @@ def open_streams() -> None:
 
 def emit(text: str) -> None:
     """Write to standard output; a reader that has gone is no error, a full disk is a UsageError."""
+    emit_all((text,))
+
+
+def emit_all(texts: Iterable[str]) -> None:
+    """Write one text after the other, as `emit` does."""
     out = sys.stdout
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="backslashreplace", newline="\n")
     try:
-        out.write(text)
+        out.writelines(texts)
         out.flush()
     except OSError as error:
         # Python flushes once more at exit and would complain then.
@@ -52,12 +58,13 @@ def expect_writable(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path.parent} is not a directory; create it first")
 
 
-def write_file(path: Path, text: str, *, force: bool) -> None:
+def write_file(path: Path, texts: Iterable[str], *, force: bool) -> None:
     """Write the whole file or nothing; UsageError when it cannot be written."""
     expect_writable(path, force=force)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(texts)
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -33,10 +34,11 @@ class Wanted:
     force: bool
     limit: int | None
 
-    def render(self, report: Report) -> str:
-        """The report in that format."""
-        if self.format == ".json":
-            return report.to_json(limit=self.limit)
+    def pieces(self, report: Report) -> Iterable[str]:
+        """The report in that format, piece by piece."""
+        return report.json_pieces(limit=self.limit) if self.format == ".json" else (self._text(report),)
+
+    def _text(self, report: Report) -> str:
         if self.format == ".csv":
             return report.to_csv(self.table, limit=self.limit)
         if self.format == ".md":
@@ -51,11 +53,11 @@ class Wanted:
 
     def deliver(self, report: Report) -> None:
         """Print it, or write the file and say so."""
-        text = self.render(report)
+        pieces = self.pieces(report)
         if self.path is None:
-            output.emit(text)
+            output.emit_all(pieces)
             return
-        output.write_file(self.path, text, force=self.force)
+        output.write_file(self.path, pieces, force=self.force)
         output.note(f"wrote {self.path}")
 
 

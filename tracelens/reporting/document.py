@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -22,6 +22,7 @@ from tracelens.reporting import schema
 from tracelens.version import __version__
 
 _WITH_STEPS: Final = frozenset({"profiler_step", "annotation", "period", "single_step"})
+_SOME: Final = 1000
 _COST: Final[Mapping[str, tuple[str, ...]]] = {
     "kernels": ("total_ns",),
     "operators": ("host_ns", "device_ns"),
@@ -60,6 +61,13 @@ def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: 
         "tables": {name: _rows(_costliest(analysis, name, limit), name) for name in schema.COLUMNS},
         "table_rows": {name: len(analysis.tables[name]) for name in schema.COLUMNS},
     }
+
+
+def rows_of(analysis: Analysis, name: str, limit: int | None) -> Iterator[list[schema.Row]]:
+    """The rows that `build` gives a table, some at a time."""
+    table = _costliest(analysis, name, limit)
+    for begin in range(0, len(table), _SOME):
+        yield _rows(table.take(slice(begin, begin + _SOME)), name)
 
 
 def _run(run: Run) -> schema.RunEntry:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-
-import orjson
 
 from tracelens.advice.results import Advice
 from tracelens.analysis.results import Analysis
 from tracelens.exitcodes import ExitCode
 from tracelens.loading.runs import Run
-from tracelens.reporting import csv_table, markdown, text
-from tracelens.reporting.document import build
+from tracelens.reporting import csv_table, json_text, markdown, text
+from tracelens.reporting.document import build, rows_of
 from tracelens.reporting.schema import SHOWN_ROWS, Document
 
 
@@ -36,8 +35,11 @@ class Report:
 
     def to_json(self, *, limit: int | None = None) -> str:
         """The document as indented JSON with a final line end; no NaN or infinity."""
-        document = self._limited(limit)
-        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+        return "".join(self.json_pieces(limit=limit))
+
+    def json_pieces(self, *, limit: int | None = None) -> Iterator[str]:
+        """The text of `to_json` piece by piece, for tables that are large."""
+        return json_text.pieces(self._limited(0), lambda name: rows_of(self.analysis, name, limit))
 
     def to_text(
         self, *, width: int = 80, color: bool = False, unicode: bool = True, limit: int | None = SHOWN_ROWS
