@@ -160,3 +160,11 @@ def test_a_cast_reads_only_its_source() -> None:
     cast, addition = (elementwise(name, BIG, ["float"] * 2) for name in ("aten::copy_", "aten::add"))
     after = elementwise("aten::abs", BIG, ["float"])
     assert compiled(cast, after).generated < compiled(addition, after).generated
+
+
+def test_rows_of_a_table_fuse_with_work_on_them() -> None:
+    given = {"shapes": [[30_000, 512], [64, 128], [], [], []], "dtypes": ["float", "long int", "Scalar", "", ""]}
+    rows = op("aten::embedding", 10, kernel="at::native::indexSelectLargeIndex", **given)
+    found = compiled(rows, pointwise(20, 64 * 128 * 512))
+    assert found.generated_kernels == 1
+    assert found.generated < compiled(pointwise(10, 30_000 * 512), pointwise(20, 64 * 128 * 512)).generated

@@ -1,4 +1,5 @@
-"""`python -m tests.validation table` writes tests/data/validation.md; `keep RUN_DIR...` keeps measured runs there."""
+"""`python -m tests.validation table` writes tests/data/validation.md; `split` prints how much of the fit holds on steps
+that the constants have not seen; `keep RUN_DIR...` keeps measured runs."""
 
 from __future__ import annotations
 
@@ -11,6 +12,10 @@ if __name__ == "__main__":
 
         for folder in sys.argv[2:]:
             keep(Path(folder))
+    elif sys.argv[1] == "split":
+        from tests.validation.split import split_section
+
+        print(split_section())
     else:
         from tests.validation.table import write_table
 

@@ -54,8 +54,9 @@ def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> float:
     """Guards per region, a launch per generated kernel, and the library calls left."""
-    calls = _working(region, compiled.library_calls) * call_gauge(region)
-    own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + C.LIBRARY_CALL * calls
+    calls = C.LIBRARY_CALL * _working(region, compiled.library_calls) * call_gauge(region)
+    calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels)
+    own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls
     return own * (C.COMPILED_TRAINING if region.training else 1.0)
 
 
@@ -85,7 +86,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int) -> Estimate:
     if region.training:
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters + C.REGION_OVERHEAD * (pieces - 1)
     else:
-        host = C.TREE_FLOOR + C.REGION_OVERHEAD * (pieces - 1)
+        host = C.TREE_FLOOR + C.TREE_SHAPES * (not region.same_shapes) + C.REGION_OVERHEAD * (pieces - 1)
     if len(region.waits) == 0:
         host += outside_time(region)
     if pieces == 1:

@@ -136,6 +136,9 @@ GENERATED_LAUNCH: Final = 15.7 * US
 LIBRARY_CALL: Final = 1.2
 """Host time of a library call from compiled code over its traced eager operator at the reference call. [H200, 40
 steps: 1.0 to 1.4 by set]"""
+LIBRARY_MOST: Final = 32.0 * US
+"""Host time of library calls from compiled code per kernel that they launch, at most: profiling slows operators that
+nest deep by more than the gauge takes back. [H200, 43 steps: 10 to 35 us]"""
 COMPILED_TRAINING: Final = 1.6
 """Host time of compiled training over what its kernels explain: autograd and optimizer wrappers. [H200, 4 steps]"""
 COMPILED_SPREAD: Final = (0.65, 1.45)
@@ -155,6 +158,8 @@ UNSEEN_OPERATORS: Final = 3.0
 the range holds 5]"""
 TREE_FLOOR: Final = 110.0 * US
 """Host time of one region under reduce-overhead, inference. [H200: 84-185]"""
+TREE_SHAPES: Final = 30.0 * US
+"""What shapes that change between steps add to that: which of the graphs to replay. [H200, 4 steps: 0 to 80 us]"""
 TREE_TRAINING: Final = 800.0 * US
 """Host time of a training step under reduce-overhead, without its parameters. [H200, 4 steps]"""
 TREE_PARAMETER: Final = 42.0 * US

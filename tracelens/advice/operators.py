@@ -47,6 +47,8 @@ LIBRARY: Final = re.compile(
 """Operators of aten that generated code calls instead of replacing."""
 SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
 """Operators that write with atomics."""
+GATHER: Final = re.compile(r"^(?:embedding|index_select|index)$")
+"""Operators that read rows of a table: those count, not the table."""
 NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
 """Normalisations, losses over classes and pooling, which reduce rows."""
 NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
@@ -175,8 +177,10 @@ def describe(region: Region) -> Operators:
     """What launched each piece of work, and what the compiler makes of it."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     sizes = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
+    rows = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _gathered)
     plain = read_arguments(trace, operator, (A.DTYPES, A.CONCRETE), _plain)
     names, kernels = _operator_names(trace, operator), _kernel_names(region)
+    sizes = np.where((names.match(GATHER) & (rows[:, 0] > 0))[:, None], rows, sizes)
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)
     reduces = np.where(names.match(ORDERED), given[:, 1], given[:, 0])
     cheap = names.match(POWER) & (plain[:, 1] > 0)
@@ -315,6 +319,17 @@ def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
     smaller = max((count for count, _, _ in found if count < elements), default=0)
     full = [count * width for count, width, _ in found if count == elements]
     return (elements, elements * size, len(full), smaller, listed, row, full[-1], full[0])
+
+
+def _gathered(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
+    """As _sizes, of what is read by indices from a table; zeros where that cannot be told."""
+    table, indices = (tensors(shape) for shape in shapes[:2]) if len(shapes) > 1 else ([], [])
+    rest = table[0][len(indices) :] if len(table) == 1 else []
+    if not rest or not indices:
+        return (0.0,) * 8
+    elements = float(max(map(prod, indices)) * prod(rest))
+    size = elements * width(dtypes, 0)
+    return (elements, size, 1.0, 0.0, 0.0, float(rest[-1]), size, size)
 
 
 def _typed(dtype: Json) -> bool:
