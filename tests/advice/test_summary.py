@@ -168,3 +168,20 @@ def test_counts_read_as_people_say_them(counts: list[int], said: str) -> None:
 def test_a_saving_too_small_to_tell_is_left_out() -> None:
     for finding in advice(*HOST_BOUND, call("cudaMalloc", 1)).findings:
         assert finding.saving_ms is None or finding.saving_ms >= 1e-3
+
+
+def test_device_time_beside_a_shorter_prediction_says_what_each_counts() -> None:
+    trace = TraceBuilder()
+    for step in range(4):
+        trace.step(step, 100 * step, 100)
+        for number in range(4):
+            launched, begins = 100 * step + 20 * number, 90 + 1_850 * step + 460 * number
+            trace.op("aten::mm", launched, 9).launch("sgemm", launched + 2, 5, at=begins, runs=230)
+            trace.copy(launched + 10, 5, at=begins + 230, runs=230, stream=8)
+    told = advise(analyze(trace.trace())).recommendation.summary
+    assert "kernels run for 1.84 ms (" in told
+    assert "where its streams overlap as far as their events allow), none of it" in told
+
+
+def test_a_device_on_one_stream_has_one_time() -> None:
+    assert "streams overlap" not in advice(*[gemm(200)] * 10).recommendation.summary

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.reporting import example
@@ -38,3 +40,12 @@ def test_no_cell_is_a_formula(name: str) -> None:
 def test_an_unknown_table_is_an_error() -> None:
     with pytest.raises(KeyError):
         Report(example.analysis(), example.advice()).to_csv("streams")
+
+
+def test_waits_are_ranked_by_what_they_cost_before_their_length() -> None:
+    nothing, waits = example.analysis(), example.syncs()
+    columns = {name: np.tile(column, 4) for name, column in waits.columns.items()}
+    ranked = {"handle": ["s-1", "s-2", "s-3", "s-4"], "ns": [9, 5, 7, 1], "saving_high_ns": [0, 5, 5, 6]}
+    table = replace(waits, columns={**columns, **{name: np.array(values) for name, values in ranked.items()}})
+    text = Report(replace(nothing, tables={**nothing.tables, "syncs": table}), example.advice()).to_csv("syncs")
+    assert [row["handle"] for row in csv.DictReader(io.StringIO(text))] == ["s-4", "s-3", "s-2", "s-1"]

@@ -71,6 +71,27 @@ def test_a_device_that_waits_only_for_the_profilers_host() -> None:
     )
 
 
+def test_a_device_of_which_nothing_is_known_neither_works_nor_waits() -> None:
+    document = judged("replay")
+    document["attribution"]["classes"]["unknown"]["ns"] = document["attribution"]["window_ns"]
+    assert phrases.boundness(document) == (
+        "For 100 % of the traced step the trace does not say what the GPU waits for."
+    )
+
+
+def test_unknown_forms_are_named_together() -> None:
+    unseen = Form(None, None, None, "predicted", error="not visible")
+    document = judged("replay", own="replay", eager=unseen, compile=unseen)
+    assert phrases.alternatives(document) == "Both: 0.47 ms. Unknown: eager, compile."
+
+
+@pytest.mark.parametrize(("world", "rank"), [(2, ", rank 1 of 2"), (None, ", rank 1")])
+def test_a_rank_of_an_unknown_number_is_told_alone(world: int | None, rank: str) -> None:
+    document = judged("replay", own="both")
+    document["trace"]["world_size"] = world
+    assert phrases.recorded(document) == f"a compiled and replayed step on NVIDIA H200{rank}, 3 events"
+
+
 @pytest.mark.parametrize(("ms", "said"), [(0.001, "Saves up to 1.00 us."), (2.98, "Saves up to 2.98 ms."), (None, "")])
 def test_savings_have_the_unit_that_suits_them(ms: float | None, said: str) -> None:
     finding = Report(example.analysis(), example.advice()).document["findings"][0]

@@ -13,6 +13,10 @@ from tracelens.advice.operators import Role
 from tracelens.advice.region import Region
 from tracelens.model.units import counted, milliseconds, share
 
+LEAST: Final = 0.0005
+"""Share of the device time that is worth a number: less reads 0.0 %."""
+STREAMS: Final = 0.97
+"""The predicted device time is told beside the traced one if it is less than this part of it. [judgement]"""
 OTHER_WORK: Final = 1.1
 """A device busy for this much longer than the step's own kernels works for something else as well. [judgement]"""
 
@@ -24,18 +28,22 @@ def reason(facts: Facts) -> str:
     host = min(region.host * host_scale(region).mid, region.recorded)
     if host > device:
         work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"
-        return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region)}."
+        return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region, device)}."
     fusable = np.isin(facts.operators.role, (Role.LIBRARY, Role.VANISHES), invert=True)
     part = float(region.duration[fusable].sum()) / max(float(region.duration.sum()), 1.0)
     kernels = "its kernel runs" if len(region) == 1 else "its kernels run"
+    fuse = share(part) if part >= LEAST else "none"
     return (
-        f"The device is the limit: {kernels} for {_kernel_time(region)}, {share(part)} of it in kernels that can fuse."
+        f"The device is the limit: {kernels} for {_kernel_time(region, device)}, {fuse} of it in kernels that can fuse."
     )
 
 
-def _kernel_time(region: Region) -> str:
-    """The device time that the account of the step names, or the step's own where that holds other work too."""
+def _kernel_time(region: Region, device: float) -> str:
+    """The device time that the account of the step names, or the step's own where that holds other work too; and why
+    the predicted times are shorter, where they are."""
     own = float(region.duration.sum())
+    if device < STREAMS * min(region.busy, own):
+        return f"{_ms(region.busy)} ms ({_ms(device)} ms where its streams overlap as far as their events allow)"
     if region.busy <= OTHER_WORK * own:
         return f"{_ms(region.busy)} ms"
     return f"{_ms(own)} ms (of {_ms(region.busy)} ms that the device works, for others too)"

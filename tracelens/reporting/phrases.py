@@ -84,8 +84,10 @@ def boundness(document: Document) -> str:
     if not window_ns:
         return ""
     waits = sum(classes[name]["ns"] for name in ("dispatch", "launch", "sync")) / window_ns
-    works = classes["kernel"]["ns"] / window_ns
+    works, unknown = (classes[name]["ns"] / window_ns for name in ("kernel", "unknown"))
     what = "step" if document["window"]["steps"] else "time"
+    if unknown > max(waits, works):
+        return f"For {units.percent(unknown)} of the traced {what} the trace does not say what the GPU waits for."
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
     lengths = _lengths(document)
     unprofiled = min(works * lengths[0] / lengths[1], 1.0) if lengths else works
@@ -110,7 +112,9 @@ def alternatives(document: Document) -> str:
         return ""
     others = [name for name in FORMS if name not in (own, advised) and name in document["forms"]]
     form = document["forms"][advised]
-    told = [_alternative(document, name) for name in others]
+    unknown = [name for name in others if _is_unknown(document["forms"][name])]
+    told = [_alternative(document, name) for name in others if name not in unknown]
+    told += [f"Unknown: {', '.join(unknown)}."] if unknown else []
     if advised == own or form["source"] != "predicted":
         return " ".join(told)
     reasons, label = held_up(form), advised.capitalize()
@@ -219,8 +223,9 @@ def recorded(document: Document) -> str:
     names = {device["id"]: device["name"] for device in trace["devices"]}
     number = document["window"]["device"]
     device = names.get(number) or (f"device {number}" if number >= 0 else "no device")
-    form = "form unknown," if trace["form"] == "unknown" else trace["form"]
-    rank = "" if trace["rank"] is None else f", rank {trace['rank']} of {trace['world_size'] or '?'}"
+    form = _RECORDED.get(trace["form"], trace["form"])
+    ranks = f" of {trace['world_size']}" if trace["world_size"] else ""
+    rank = "" if trace["rank"] is None else f", rank {trace['rank']}{ranks}"
     return f"{form} on {device}{rank}, {units.counted(trace['events'], 'event')}"
 
 
@@ -263,17 +268,27 @@ def left_out(document: Document, table: str) -> str:
 
 
 _DETAILS: Final = re.compile(r", (?:mostly|by|which) ")
-_STRETCH: Final = {"whole": "the whole trace", "range": "the range"}
+_STRETCH: Final = {"whole": "the whole trace as one step", "range": "the range as one step"}
+_RECORDED: Final = {
+    "compile": "a compiled step",
+    "replay": "a replayed step",
+    "both": "a compiled and replayed step",
+    "mixed": "a step of several forms",
+    "unknown": "form unknown,",
+}
 
 
 def _alternative(document: Document, name: str) -> str:
     form, now = document["forms"][name], document["forms"][own_form(document)]["step_ms"]
     label = "compile alone" if name == "compile" else name
     if form["step_ms"] is None:
-        first = next((_short(blocker["message"]) for blocker in form["blockers"]), "")
-        return f"{label.capitalize()} {'blocked: ' + first if first else 'unknown'}."
+        return f"{label.capitalize()} blocked: {_short(form['blockers'][0]['message'])}."
     gains = now is None or (form["step_ms"] < NO_GAIN * now and form["outputs"] != "differ")
     return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])} ms."
+
+
+def _is_unknown(form: FormEntry) -> bool:
+    return form["step_ms"] is None and not form["blockers"]
 
 
 def _lengths(document: Document) -> tuple[float, float, str] | None:

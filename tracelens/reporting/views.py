@@ -32,7 +32,7 @@ def views(document: Document) -> Iterator[View]:
     """The tables that have rows; launches are left to CSV and JSON."""
     base_ns = document["trace"]["base_ns"]
     for table, title, columns in (
-        ("kernels", "Kernels", _KERNELS),
+        ("kernels", "Kernels launched", _KERNELS),
         ("operators", "Operators", _OPERATORS),
         ("gaps", "Longest gaps", _gaps(base_ns)),
         ("syncs", "Sync points", _SYNCS),
