@@ -99,7 +99,7 @@ def host_activity(trace: Trace) -> HostActivity:
         activity,
         threads,
         _together(threads, process),
-        _innermost(trace, on_launching & operators, np.arange(len(events))),
+        _innermost(trace, on_launching & operators, np.arange(len(events), dtype=np.int32)),
         waits[np.argsort(events.end[waits], kind="stable")],
         _holdups(trace, activity, process),
         process,

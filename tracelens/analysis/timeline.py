@@ -190,17 +190,21 @@ def _assemble(device: int, busy: _Pieces, idle: _Pieces) -> Timeline:
 
 def _summarise(causes: Causes, pieces: _Pieces, activity: HostActivity) -> Gaps:
     """Gaps with their main part and the operator that filled most of each on its launching thread."""
-    length = pieces.end - pieces.start
-    by_part = np.zeros((len(causes), len(Part)), dtype=np.int64)
-    np.add.at(by_part, (pieces.gap, pieces.part), length)
-    part = by_part.argmax(axis=1).astype(np.uint8)
-    return Gaps(causes.start, causes.end, part, causes.before, causes.after, _operators(causes, activity))
+    part, operator = _main_parts(len(causes), pieces), _operators(causes, activity)
+    return Gaps(causes.start, causes.end, part, causes.before, causes.after, operator)
+
+
+def _main_parts(gaps: int, pieces: _Pieces) -> Bytes:
+    """The part that holds most of each gap."""
+    by_part = np.zeros((gaps, len(Part)), dtype=np.int64)
+    np.add.at(by_part, (pieces.gap, pieces.part), pieces.end - pieces.start)
+    return by_part.argmax(axis=1).astype(np.uint8)
 
 
 def _operators(causes: Causes, activity: HostActivity) -> Int32s:
     """Row of the operator that is innermost for most of each gap on its launching thread; ABSENT without one."""
-    gap, segment, ns = activity.operators.within(causes.lane, causes.start, causes.end)
-    row = activity.operators.value[segment]
+    gap, row, ns = activity.operators.within(causes.lane, causes.start, causes.end)
+    row = activity.operators.value[row]
     order = np.lexsort((row, gap))
     gap, row, ns = gap[order], row[order], ns[order]
     first = np.flatnonzero(np.append(True, (gap[1:] != gap[:-1]) | (row[1:] != row[:-1]))[: len(gap)])

@@ -64,14 +64,17 @@ def innermost(group: npt.NDArray[np.integer], start: Int64s, end: Int64s, parent
     parent = enclosing(group.astype(np.int32), start, end) if parent is None else parent
     stride = int(end.max(initial=0)) + 1
     offset = group.astype(np.int64) * stride
+    opening, closing = offset + start, offset + end
+    del offset
     after_close, closes = _after_close(parent, end)
-    solid = np.flatnonzero(end > start)
-    begun = solid[np.lexsort((-end[solid], offset[solid] + start[solid]))]
+    solid = np.flatnonzero(end > start).astype(np.int32)
+    begun = solid[np.lexsort((-end[solid], opening[solid]))]
     # What is closed at the same time: the one begun first comes last, and is what counts.
     closed = begun[closes[begun]][::-1]
-    closed = closed[np.argsort((offset + end)[closed], kind="stable")]
-    times = np.concatenate(((offset + end)[closed], (offset + start)[begun]))
-    state = np.concatenate((after_close[closed], begun))
+    closed = closed[np.argsort(closing[closed], kind="stable")]
+    times = np.concatenate((closing[closed], opening[begun]))
+    state = np.concatenate((after_close[closed].astype(np.int32), begun))
+    del opening, closing, after_close, closes, solid, begun, closed  # of a large trace each is many MB
     order = np.argsort(times, kind="stable")
     times, state = times[order], state[order]
     keep = np.flatnonzero((state[:-1] != ABSENT) & (times[1:] > times[:-1]))
