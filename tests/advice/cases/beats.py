@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.advice.story import LATENCY, SPACING, Beat, Clock, Given, op
+from collections.abc import Sequence
+
+from tests.advice.story import LATENCY, SPACING, Beat, Clock, Given, item, op, pointwise
 from tests.build import TraceBuilder
 
 ADD = "void at::native::vectorized_elementwise_kernel<4, add>"
@@ -97,19 +99,35 @@ def read_back(runs: float = 2.0, kind: str = "DtoH (Device -> Pageable)", operat
     return tell
 
 
-def wait_in(operator: str, *, after: float = 0.0) -> Beat:
-    """An operator that copies a value and waits for the device; `after` is more work of the host behind it, in us."""
+def wait_in(operator: str) -> Beat:
+    """An operator that copies a value and waits for the device."""
+    return inside(operator, item())
 
-    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
-        del step
-        begun, copied = clock.host, max(clock.drained, clock.host + 10)
-        trace.op(operator, begun, copied + 8 - begun)
-        trace.op("aten::_local_scalar_dense", begun + 1, copied + 6 - begun)
-        trace.copy(begun + 2, 4, at=copied, runs=1, kind="DtoH (Device -> Pinned)")
-        trace.sync(begun + 7, copied - begun, "stream")
-        clock.host = copied + 10 + after
 
-    return tell
+def drained(wait: Beat, times: int) -> list[Beat]:
+    """Stretches of short kernels, a wait for the device after each but the last."""
+    short = [pointwise(3, host=30)] * 8
+    return [*[*short, wait] * times, *short]
+
+
+def optimizer(*beats: Beat, name: str = "AdamW") -> Beat:
+    """An optimizer's step."""
+    return inside(f"Optimizer.step#{name}.step", *beats, kind="annotation")
+
+
+def data_parallel(*beats: Beat) -> Beat:
+    """A forward pass under DistributedDataParallel."""
+    return inside("DistributedDataParallel.forward", *beats, kind="annotation")
+
+
+def copied(runs: float = 2.0, host: float = 12.0) -> Beat:
+    """A copy from one tensor to another, by a kernel."""
+    return op("aten::copy_", runs, kernel="void at::native::direct_copy_kernel", host=host)
+
+
+def served(*work: Beat, then: Sequence[Beat] = ()) -> list[Beat]:
+    """Work whose result is read on the host, and what the host does with it."""
+    return [*work, read_back(), *then]
 
 
 def loader(us: float) -> Beat:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.advice.cases.beats import graph, inside, on_host, read_back, together
+from tests.advice.cases.beats import copied, data_parallel, graph, inside, on_host, served, together
 from tests.advice.cases.case import Case, advice_of, case, share, step_ms
 from tests.advice.story import Beat, Clock, at_step, op
 from tests.build import TraceBuilder
@@ -49,10 +49,6 @@ def anew(analysis: Analysis, advice: Advice) -> bool:
 def late(analysis: Analysis, advice: Advice) -> bool:
     """One is told to be start-up."""
     return "first three calls" in advice_of(advice, "graph_recording")
-
-
-def copies(count: int) -> list[Beat]:
-    return [op("aten::copy_", 2, kernel="void at::native::direct_copy_kernel", host=12)] * count
 
 
 def driver_launches() -> TraceBuilder:
@@ -136,11 +132,7 @@ CASES: Final[list[Case]] = [
     case(
         "mlcommons/algorithmic-efficiency#467",
         "regions split at gradient buckets",
-        inside(
-            "DistributedDataParallel.forward",
-            *[region(*[PRODUCT] * 6, name=f"{at}/0") for at in range(5)],
-            kind="annotation",
-        ),
+        data_parallel(*[region(*[PRODUCT] * 6, name=f"{at}/0") for at in range(5)]),
         verdict="both|neither",
         tells="compiled_pieces",
         also=lambda a, d: "optimize_ddp" in advice_of(d, "compiled_pieces"),
@@ -206,7 +198,7 @@ CASES: Final[list[Case]] = [
     case(
         "pytorch/pytorch#123162",
         "dozens of copies of new inputs before each graph",
-        *copies(24),
+        *[copied()] * 24,
         graph(40, 8),
         verdict="neither|both",
         tells="graph_inputs",
@@ -214,13 +206,13 @@ CASES: Final[list[Case]] = [
     case(
         "PyGraph, arXiv 2503.19779",
         "copies of parameters outweigh what a graph saves",
-        *copies(40),
+        *[copied()] * 40,
         graph(10, 5),
         verdict="neither|both",
         tells="graph_inputs",
     ),
     *(
-        case(source, signature, graph(nodes, 8, call=call), read_back(), verdict="neither", tells="graph_launches")
+        case(source, signature, *served(graph(nodes, 8, call=call)), verdict="neither", tells="graph_launches")
         for source, signature, nodes, call in (
             ("sgl-project/sglang#5593", "2 ms before the first kernel of each replay", 600, 2000.0),
             ("sgl-project/sglang#29960", "2.8 ms to launch 2,876 nodes in branches", 900, 2826.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.advice.cases.beats import graph, inside, on_host, pause, read_back
+from tests.advice.cases.beats import graph, inside, on_host, optimizer, pause, served
 from tests.advice.cases.case import Case, advice_of, case, saving_of, step_ms
 from tests.advice.story import Beat, at_step, gemm, op, pointwise
 
@@ -28,10 +28,6 @@ HOST_BOUND: Final = {
 def batch(size: float) -> list[Beat]:
     """A step of library kernels whose time grows with the batch; the host's does not."""
     return [op("aten::cudnn_convolution", size, kernel=CONVOLUTION, host=30)] * 100
-
-
-def optimizer(*beats: Beat) -> Beat:
-    return inside("Optimizer.step#AdamW.step", *beats, kind="annotation")
 
 
 CASES: Final[list[Case]] = [
@@ -96,9 +92,7 @@ CASES: Final[list[Case]] = [
     case(
         "deepmodeling/deepmd-kit#4463",
         "an unfused Adam: 2.75 times faster, 3 % of the step",
-        *[gemm(300)] * 40,
-        read_back(),
-        optimizer(*[pointwise(1, host=20)] * 60),
+        *served(*[gemm(300)] * 40, then=[optimizer(*[pointwise(1, host=20)] * 60)]),
         verdict="neither|both|compile",
         tells="optimizer_loop",
         also=lambda a, d: saving_of(d, "optimizer_loop") < 0.12 * step_ms(d, "eager"),
@@ -107,9 +101,7 @@ CASES: Final[list[Case]] = [
     case(
         "OWLv2 on an H100",
         "four gaps of 122 ms after a copy, in scipy's zoom",
-        *[gemm(200)] * 40,
-        read_back(),
-        pause(20_000, "scipy/ndimage/_interpolation.py(690): zoom"),
+        *served(*[gemm(200)] * 40, then=[pause(20_000, "scipy/ndimage/_interpolation.py(690): zoom")]),
         verdict="neither",
         tells="host_work",
         silent="host_bound_dispatch sync_points",
@@ -119,18 +111,14 @@ CASES: Final[list[Case]] = [
     case(
         "vllm-project/vllm#52297",
         "900 us of Python between replays",
-        graph(60, 20),
-        read_back(),
-        pause(900),
+        *served(graph(60, 20), then=[pause(900)]),
         verdict="neither",
         tells="host_work",
     ),
     case(
         "wuklab: scheduling overhead",
         "the scheduler takes half of the iteration",
-        *[gemm(50, 1024)] * 40,
-        read_back(),
-        pause(2500),
+        *served(*[gemm(50, 1024)] * 40, then=[pause(2500)]),
         verdict="neither|replay",
         tells="host_work",
         first="outside_work",
@@ -138,9 +126,7 @@ CASES: Final[list[Case]] = [
     case(
         "gty111/gLLM#148",
         "20 ms of messages between replays",
-        graph(100, 20),
-        read_back(),
-        pause(20_000),
+        *served(graph(100, 20), then=[pause(20_000)]),
         verdict="neither",
         tells="host_work",
         silent="host_bound_dispatch",
@@ -148,9 +134,7 @@ CASES: Final[list[Case]] = [
     case(
         "GeeeekExplorer/nano-vllm#175",
         "allocation and copies on the host between replays",
-        graph(20, 10),
-        read_back(),
-        *[on_host("aten::empty", 20), on_host("aten::copy_", 25)] * 8,
+        *served(graph(20, 10), then=[on_host("aten::empty", 20), on_host("aten::copy_", 25)] * 8),
         verdict="neither",
         tells="host_bound_dispatch",
         also=lambda a, d: "out from between the replays" in advice_of(d, "host_bound_dispatch"),
@@ -158,9 +142,7 @@ CASES: Final[list[Case]] = [
     case(
         "vllm-project/vllm#44363",
         "one step in several is late: a full collection",
-        *[gemm(50, 1024)] * 20,
-        read_back(),
-        at_step(2, pause(40_000)),
+        *served(*[gemm(50, 1024)] * 20, then=[at_step(2, pause(40_000))]),
         verdict="neither|replay|compile",
         steps=7,
         tells="host_pause",
@@ -169,9 +151,7 @@ CASES: Final[list[Case]] = [
     case(
         "sgl-project/sglang#28067",
         "gc.collect in a decode step",
-        *[gemm(50, 1024)] * 20,
-        read_back(),
-        at_step(2, pause(41_000, "<built-in function collect>")),
+        *served(*[gemm(50, 1024)] * 20, then=[at_step(2, pause(41_000, "<built-in function collect>"))]),
         verdict="neither|replay|compile",
         steps=7,
         tells="host_pause",

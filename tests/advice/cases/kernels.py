@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.advice.cases.beats import graph, inside
+from tests.advice.cases.beats import copied, graph, inside
 from tests.advice.cases.case import Case, case, share, step_ms
 from tests.advice.story import fork, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
@@ -14,10 +14,7 @@ BIG: Final = 1 << 25
 
 def with_overhead() -> TraceBuilder:
     """A busy device and the profiler's "Command Buffer Full"."""
-    cast = inside(
-        "aten::to",
-        inside("aten::_to_copy", op("aten::copy_", 90, kernel="void at::native::direct_copy_kernel", host=20)),
-    )
+    cast = inside("aten::to", inside("aten::_to_copy", copied(90, host=20)))
     trace = told(*[gemm(200), cast] * 20)
     for at in range(1, 8):
         trace.overhead(900.0 * at, 700, "Command Buffer Full")

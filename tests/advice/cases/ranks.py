@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.advice.cases.beats import collective, inside, on_host
+from tests.advice.cases.beats import collective, data_parallel, on_host
 from tests.advice.cases.case import Case, case, saving_of
 from tests.advice.story import at_step, gemm, op
 
@@ -53,7 +53,7 @@ CASES: Final[list[Case]] = [
     case(
         "nccl_parser of HTA",
         "gaps of 7 ms while DistributedDataParallel packs its buffers",
-        inside("DistributedDataParallel.forward", *[*BUFFERS, BROADCAST] * 6, *[gemm(50, 512)] * 10, kind="annotation"),
+        data_parallel(*[*BUFFERS, BROADCAST] * 6, *[gemm(50, 512)] * 10),
         verdict="replay|both",
         tells="buffer_broadcast",
         also=lambda a, d: saving_of(d, "buffer_broadcast") > 1,

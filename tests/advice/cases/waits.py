@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.advice.cases.beats import inside, read_back, slow_launch, wait_in
+from tests.advice.cases.beats import drained, inside, optimizer, read_back, served, slow_launch, wait_in
 from tests.advice.cases.case import Case, advice_of, case, saving_of, step_ms
 from tests.advice.story import Beat, call, gemm, op, pointwise, upload
 from tracelens.advice.results import Advice
 from tracelens.analysis.results import Analysis
 
-SHORT: Final = [pointwise(3, host=30)] * 8
 BUSY: Final = [gemm(400)] * 12
 AHEAD: Final = [op("aten::mm", 60, host=6)] * 1100
 
@@ -40,8 +39,7 @@ CASES: Final[list[Case]] = [
     case(
         "vllm-project/vllm#16436",
         "a boolean index in each decode step",
-        *[*SHORT, nonzero()] * 4,
-        *SHORT,
+        *drained(nonzero(), 4),
         verdict="neither",
         tells="sync_points",
         first="sync",
@@ -49,8 +47,7 @@ CASES: Final[list[Case]] = [
     case(
         "deepmodeling/deepmd-kit#3361",
         "a mask turned into indices",
-        *[*SHORT, wait_in("aten::nonzero")] * 5,
-        *SHORT,
+        *drained(wait_in("aten::nonzero"), 5),
         verdict="neither",
         tells="sync_points",
         first="sync",
@@ -58,8 +55,7 @@ CASES: Final[list[Case]] = [
     case(
         "Robbyant/lingbot-world#51",
         "thousands of .item() in a forward pass",
-        *[*SHORT, wait_in("aten::item")] * 12,
-        *SHORT,
+        *drained(wait_in("aten::item"), 12),
         verdict="neither",
         tells="sync_points",
         first="sync",
@@ -70,7 +66,7 @@ CASES: Final[list[Case]] = [
         "clip_grad_norm_ reads a norm before many small optimizer kernels",
         *[gemm(100, 1024)] * 20,
         inside("aten::is_nonzero", wait_in("aten::item")),
-        inside("Optimizer.step#Adam.step", *[pointwise(2, host=30)] * 60, kind="annotation"),
+        optimizer(*[pointwise(2, host=30)] * 60, name="Adam"),
         verdict="neither|both|replay|compile",
         tells="sync_points optimizer_loop",
         also=lambda a, d: saving_of(d, "sync_points") > 0.05,
@@ -78,11 +74,7 @@ CASES: Final[list[Case]] = [
     case(
         "Koratahiu/Advanced_Optimizers#5",
         "an alpha that is a tensor: an .item() for each parameter",
-        inside(
-            "Optimizer.step#Lion.step",
-            *[inside("aten::sub", pointwise(2, host=30), wait_in("aten::item"))] * 24,
-            kind="annotation",
-        ),
+        optimizer(*[inside("aten::sub", pointwise(2, host=30), wait_in("aten::item"))] * 24, name="Lion"),
         verdict="neither",
         tells="sync_points",
         first="sync",
@@ -127,8 +119,7 @@ CASES: Final[list[Case]] = [
     case(
         "BONSAI#102",
         "aten::copy_ is large: it waits for the device",
-        *BUSY,
-        read_back(),
+        *served(*BUSY),
         verdict="neither",
         tells="overlapped_waits",
         silent="host_bound_dispatch",
@@ -147,8 +138,7 @@ CASES: Final[list[Case]] = [
     case(
         "meta-pytorch/torchrec#3855",
         ".tolist() of memory that is not pinned blocks without a synchronisation",
-        *[*SHORT, read_back()] * 6,
-        *SHORT,
+        *drained(read_back(), 6),
         verdict="neither",
         tells="sync_points pageable_copies",
         first="sync",
