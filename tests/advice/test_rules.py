@@ -9,6 +9,7 @@ import pytest
 
 from tests.advice.cases.beats import (
     collective,
+    copied,
     graph,
     inside,
     loader,
@@ -17,7 +18,7 @@ from tests.advice.cases.beats import (
     slow_launch,
     wait_in,
 )
-from tests.advice.cases.compiled import PRODUCT, TRITON, compiling, copies, hip_eager, recording, region
+from tests.advice.cases.compiled import PRODUCT, TRITON, compiling, hip_eager, recording, region
 from tests.advice.cases.ranks import BROADCAST, BUFFERS
 from tests.advice.cases.recordings import lost_graphs, model_in_the_making, no_device, no_kernels, queued
 from tests.advice.story import Beat, analysis, at_step, call, fork, gemm, item, op, pointwise, told, upload
@@ -79,7 +80,7 @@ FIRES_AND_NOT: dict[str, tuple[Story, Story]] = {
     "graph_recording": ([recording(graph())], [graph()]),
     "graph_launches": ([graph(call=900), read_back()], [graph(each=100, call=9)]),
     "graph_pieces": ([graph(5), read_back()] * 8, [graph(60), read_back()]),
-    "graph_inputs": ([*copies(20), graph()], [*copies(2), graph()]),
+    "graph_inputs": ([*[copied()] * 20, graph()], [*[copied()] * 2, graph()]),
     "hip_graphs": (hip_eager, HOST_BOUND),
     "uncalibrated": (hip_eager, HOST_BOUND),
     "profiler_idle": ([gemm(30, 256, host=44)] * 60, HOST_BOUND),
