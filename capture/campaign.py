@@ -17,7 +17,7 @@ from capture.tape import Tape
 
 GRAPH_FORMS = ("replay", "both")
 NOISE = 3.0
-"""Times the difference between two eager runs that a form may differ from eager."""
+"""Times the difference between two eager runs, one with its parameters perturbed, that a form may differ from eager."""
 NAME_IT = "name what repeats with --function NAME (a function of the script) or --module NAME"
 
 
@@ -37,7 +37,7 @@ class Campaign:
     turns: int = 0
     eager: dict[str, Any] | None = None
     noise: float | None = None
-    """Error over tolerance of a second eager run against the first; known once it was needed."""
+    """Error over tolerance of a second, perturbed eager run against the first; known once it was needed."""
 
     def run(self) -> int:
         """Run every form asked for; returns the exit code of the eager script."""
@@ -88,7 +88,9 @@ class Campaign:
         if ended_early and steps >= LEAST_STEPS and outcome.result is not None:
             print(f"{job.name}: only {steps} whole steps; again with phases that fit", file=sys.stderr)
             plan = Plan(**outcome.result["plan"]).fitted(steps)
+            notes = record.notes
             outcome, record = self._once(job.with_(plan=plan, target=Target(**outcome.result["target"])), passthrough)
+            record.notes += [note for note in notes if note not in record.notes]
             self.job = self.job.with_(plan=plan)
         if not record.error and not outcome.finished:
             record.error = _why_nothing(outcome)
@@ -108,11 +110,12 @@ class Campaign:
             record.outputs_note = f"{check.outputs_note}, drawing eager's random numbers"
         if record.outputs == "differ" and (record.error_over_tolerance or 0.0) <= NOISE * self._noise():
             record.outputs = "match"
-            record.outputs_note = f"{record.outputs_note}; two eager runs differ by {self._noise():.2g} tolerances"
+            runs = "two eager runs" if job.target.function else "two eager runs from parameters one rounding apart"
+            record.outputs_note = f"{record.outputs_note}; {runs} differ by {self._noise():.2g} tolerances"
 
     def _noise(self) -> float:
         if self.noise is None:
-            check = self._check(self.job.with_(form="eager", variant=None))
+            check = self._check(self.job.with_(form="eager", variant=None, perturbed=True))
             self.noise = check.error_over_tolerance or 0.0
         return self.noise
 

@@ -41,7 +41,7 @@ class Clock:
         self._marks, self._regions = [self.mark()], []
 
     def end_step(self) -> float:
-        """Count a step and return the seconds that the chunk has run, by the host's clock."""
+        """Count a step and return the seconds that the host has been in the chunk: the device may be far behind."""
         self._steps += 1
         if self.detailed or self._steps == 1:
             self._marks.append(self.mark())
@@ -52,8 +52,11 @@ class Clock:
         """The mark between the last step and the one under way, in a detailed chunk."""
         return self._marks[-1]
 
-    def end_chunk(self, timed: bool) -> None:
-        """Drain the device and keep the chunk's times: a timed chunk's mean, a detailed one's single steps."""
+    def end_chunk(self, timed: bool) -> float:
+        """Drain the device and keep the chunk's times: a timed chunk's mean, a detailed one's single steps.
+
+        Returns seconds per step by the wall clock, the device's work included.
+        """
         if not self.detailed and self._steps > 1:
             self._marks.append(self.mark())
         wall = (self.drain() - self._began) * 1e3 / self._steps
@@ -65,6 +68,7 @@ class Clock:
             self.step_ms += [self._between(a, b) for a, b in pairwise(self._marks)]
             self.region_ms += [self._between(a, b) for a, b in self._regions]
         self.detailed = False
+        return wall / 1e3
 
     def region(self, began: Any) -> None:
         """Keep one call of the region that began at that mark and ends now."""

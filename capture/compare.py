@@ -104,6 +104,20 @@ def parameters(named: Iterable[tuple[str, torch.Tensor]]) -> Tensors:
     return {name: sample(parameter, PARAMETER_SAMPLE) for name, parameter in named}
 
 
+def perturb(parameters: Iterable[torch.Tensor]) -> None:
+    """Change every parameter by one rounding, up or down, without drawing from the script's random numbers.
+
+    What follows from that follows from any other order of the same sums. A bias before a normalisation, say, has a
+    gradient of rounding noise alone, of which Adam makes full-sized steps.
+    """
+    with torch.no_grad():
+        for parameter in parameters:
+            if parameter.is_floating_point():
+                generator = torch.Generator(parameter.device).manual_seed(0)
+                up = torch.empty_like(parameter).bernoulli_(0.5, generator=generator)
+                parameter.mul_(1 + (2 * up - 1) * torch.finfo(parameter.dtype).eps)
+
+
 def compare(expected: Samples, found: Samples) -> Verdict:
     """Compare outputs of the same calls one by one, and what training changed as a whole."""
     change = norm(expected.after, expected.before)

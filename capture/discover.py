@@ -106,6 +106,8 @@ class Discovery:
         return call
 
     def _consider(self, module: nn.Module, outermost: bool) -> None:
+        if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+            return  # the script makes a CUDA graph of its own, which nothing may be done around
         if self._target.module is not None:
             if is_named(module, self._target.module):
                 self._settle(module, self._target, 0)

@@ -22,6 +22,7 @@ PREREQUISITES = (
     ("module_hooks", ("must not have hooks",)),
     ("backward_outside", ("does not require grad",)),
     ("output_overwritten", ("has been overwritten by a subsequent run",)),
+    ("default_stream", ("legacy stream depend on a capturing",)),
     ("sync", ("stream is capturing", "StreamCapture", "capturing", "captures_underway")),
     ("compile", ("Unsupported", "BackendCompilerFailed", "InductorError", "InternalTorchDynamoError")),
 )

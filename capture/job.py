@@ -77,6 +77,8 @@ class Job:
     memory: bool = False
     to_end: bool = False
     fallback_random: bool = False
+    perturbed: bool = False
+    """Start from parameters changed as little as rounding does, to see how far that carries."""
     check_only: bool = False
     """Run only as far as the outputs are compared."""
     turn: int = 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from capture import tracing
+from capture import torch_private, tracing
 from capture.clock import Clock, median
 from capture.compare import RandomWatch, Samples, parameters
 from capture.forms import Form
@@ -25,15 +25,17 @@ from capture.syncs import SyncLog
 CHUNKS = 6
 """Timed chunks of steps; their spread is the reported range."""
 CHUNK_S = 0.5
-"""A chunk ends early after so many seconds, so that slow steps are not repeated beyond need."""
+"""A chunk takes no more steps than fit in so many seconds, so that slow steps are not repeated beyond need."""
 LEAST_CHUNK_S = 0.05
-"""A chunk of short steps goes on until it has lasted so long."""
+"""A chunk of short steps takes as many as last so long."""
 COMPARED = 3
 """Steps before the end of the warm-up whose outputs are compared."""
 QUIET = 3
 """Steps without a compilation or a capture after which a form has settled."""
 SETTLING = 4
 """Times the planned warm-up after which an unsettled form is measured all the same."""
+
+OWN_GRAPH = "the script captures a CUDA graph itself: its replays are not seen, only the calls before"
 
 
 class Recorder:
@@ -48,7 +50,7 @@ class Recorder:
         self._clock, self._samples, self._syncs = Clock(self._cuda), Samples(), SyncLog()
         self._random = RandomWatch(self._cuda)
         self._sampling, self._steps_on_call = False, True
-        self._spare = 0.0
+        self._step_s = LEAST_CHUNK_S
         self._phases = self._all_phases()
         self._named_parameters: Callable[[], Iterator[tuple[str, torch.Tensor]]] | None = None
         self._installed = time.perf_counter()
@@ -60,6 +62,13 @@ class Recorder:
             self._samples.before = parameters(named_parameters())
         if first and self.job.target.ordinal is None:  # found by watching: the compared steps are still to come
             self.plan = replace(self.plan, warmup=max(self.plan.warmup, first + COMPARED + 1))
+
+    def is_away(self) -> bool:
+        """Whether the script captures a CUDA graph of its own: what it calls then runs later, and may not be timed."""
+        away = self._cuda and torch.cuda.is_current_stream_capturing()
+        if away and OWN_GRAPH not in self.record.notes:
+            self.record.notes.append(OWN_GRAPH)
+        return away
 
     def before_call(self) -> Any:
         """End a step where steps end at calls, and mark the call's start."""
@@ -114,16 +123,19 @@ class Recorder:
         while self.step < self.plan.warmup or (quiet < QUIET and self.step < self._latest_start()):
             self._board.show("warming up", self.step, self.plan.warmup)
             self._sampling = self.plan.warmup - COMPARED <= self.step < self.plan.warmup
+            began = self._clock.drain()
             self._syncs.listen(self.job.form == "eager" and self._cuda and self.step == first + 1)
             yield
+            self._syncs.listen(False)
+            self._step_s = self._clock.drain() - began
             self.step += 1
             if self.step == self.plan.warmup:
                 self._compare()
             quiet = quiet + 1 if state == self._form.state() else 0
             state = self._form.state()
-        self._syncs.listen(False)
         self._sampling = False
         self.record.setup_s = self._clock.drain() - self._installed
+        torch_private.stop_compile_workers()
         self.record.warmup_steps = self.step
         self.record.syncs = self._syncs.rows() if self._cuda and self.job.form == "eager" else None
         self._save()
@@ -149,32 +161,44 @@ class Recorder:
 
     def _measure(self) -> Iterator[None]:
         """Run one detailed chunk, then the timed ones; with too few steps for that, every chunk is both."""
-        chunks, available = CHUNKS + 1, self.plan.available
-        if self.plan.longer:
-            rest = self.plan.steps - self.plan.warmup
-            self._spare = math.inf if available is None else available - self.step - rest
+        chunks, spare = CHUNKS + 1, self._spare()
         few = self.plan.measure < chunks
         ends = [self.plan.measure * chunk // chunks for chunk in range(chunks + 1)]
         for chunk, (begin, end) in enumerate(pairwise(ends)):
             if begin < end:
-                yield from self._measure_chunk(end - begin, chunk == 0 or few, chunk > 0 or few)
+                steps = self._fitting(end - begin, spare / (chunks - chunk))
+                spare -= max(0, steps - (end - begin))
+                yield from self._measure_chunk(steps, chunk == 0 or few, chunk > 0 or few)
         self._keep_times()
         self._save()
 
+    def _spare(self) -> float:
+        """Return how many steps more than planned may be measured."""
+        if not self.plan.longer:
+            return 0
+        rest = self.plan.steps - self.plan.warmup
+        return math.inf if self.plan.available is None else max(0, self.plan.available - self.step - rest)
+
+    def _fitting(self, steps: int, spare: float) -> int:
+        """Return how many steps a chunk takes, judged by the last ones: the host alone may run far ahead of them."""
+        if self.plan.in_step:
+            return steps
+        enough, most = math.ceil(LEAST_CHUNK_S / self._step_s), max(1, CHUNK_S / self._step_s)
+        return int(min(max(steps, enough), steps + spare, most))
+
     def _measure_chunk(self, steps: int, detailed: bool, timed: bool) -> Iterator[None]:
-        """Run that many steps: fewer if they take too long, more if too short and there are some to spare."""
+        """Run that many steps, or fewer if they take longer than they should."""
+        longest = math.inf if self.plan.in_step else CHUNK_S
         self._clock.start_chunk(detailed)
         self._board.show("measuring", 0, steps)
         done, seconds = 0, 0.0
-        longest = math.inf if self.plan.in_step else CHUNK_S
-        while (done < steps and seconds < longest) or (seconds < LEAST_CHUNK_S and self._spare > 0):
-            self._spare -= done >= steps
+        while done < steps and seconds < longest:
             self._board.step(done)
             yield
             self.step += 1
             done += 1
             seconds = self._clock.end_step()
-        self._clock.end_chunk(timed)
+        self._step_s = self._clock.end_chunk(timed)
         self.record.steps = (self.record.steps or 0) + done * timed
 
     def _keep_times(self) -> None:

@@ -14,6 +14,10 @@ class StopScript(BaseException):
 class Watcher(Protocol):
     """What the recorder does around a call."""
 
+    def is_away(self) -> bool:
+        """Whether a call is none of the repeated ones, and nothing may be done around it."""
+        ...
+
     def before_call(self) -> Any:
         """Run at a region's start; returns a mark for `after_call`."""
 
@@ -31,7 +35,7 @@ class Region:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run one call through the form."""
-        if self._busy:
+        if self._busy or self._watcher.is_away():
             return self._original(*args, **kwargs)
         began = self._watcher.before_call()
         self._busy = True

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 from capture import forms, torch_private
+from capture.compare import perturb
 from capture.discover import Discovery, OptimizerSteps
 from capture.job import Target
 from capture.progress import Board
@@ -55,6 +57,9 @@ class Session:
             self._result.recorder.close()
 
     def _module_found(self, module: Any, target: Target, calls: int) -> None:
+        module = _inside(module)
+        if self._job.perturbed:
+            perturb(module.parameters())
         kind = cast(Any, type(module))
         self._result.target = target
         self._result.described = {
@@ -93,6 +98,8 @@ class Session:
         chosen: list[int] = []
 
         def stepped(optimizer: Any, count: int) -> None:
+            if recorder.is_away():
+                return
             held = (id(parameter) for group in optimizer.param_groups for parameter in group["params"])
             if not chosen and not parameters.isdisjoint(held):
                 chosen.append(id(optimizer))
@@ -101,6 +108,11 @@ class Session:
                 recorder.advance()
 
         return stepped
+
+
+def _inside(module: Any) -> Any:
+    """Return the module that DistributedDataParallel wraps: its own forward and its reductions stay outside."""
+    return cast(Any, module).module if isinstance(module, DistributedDataParallel) else module
 
 
 def _defined(kind: type[Any]) -> str | None:

@@ -54,6 +54,16 @@ def init_profiler_for_cuda_graphs() -> None:
     guarded(lambda: importlib.import_module("torch.profiler._utils")._init_for_cuda_graphs())
 
 
+def stop_compile_workers() -> None:
+    """End the compiler's worker processes, if it has any; a later compilation starts new ones.
+
+    They go on importing for seconds after a short compilation, and a step that uses all the processor's cores waits
+    for them.
+    """
+    if "torch._inductor.async_compile" in sys.modules:
+        guarded(lambda: importlib.import_module("torch._inductor.async_compile").shutdown_compile_workers())
+
+
 def use_eager_random() -> None:
     """Make the compiler draw random numbers as eager does, to compare outputs."""
     config = guarded(lambda: importlib.import_module("torch._inductor.config"))

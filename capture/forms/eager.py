@@ -8,6 +8,8 @@ from typing import Any
 from capture import torch_private
 from capture.records import FormRecord
 
+OWN_COMPILE = "the script calls torch.compile itself"
+
 
 class Eager:
     """Calls the region as it is."""
@@ -28,4 +30,5 @@ class Eager:
         graphs = record.compiler_graphs = torch_private.compiled_graphs_so_far()
         if graphs:
             number = f"{graphs} compiler graph{'s' if graphs > 1 else ''}"
-            record.notes = [f"the script calls torch.compile itself ({number}): its eager form is compiled already"]
+            others = [note for note in record.notes if not note.startswith(OWN_COMPILE)]
+            record.notes = [*others, f"{OWN_COMPILE} ({number}): its eager form is compiled already"]

@@ -150,3 +150,39 @@ def test_all_four_forms_of_a_script_that_waits(workshop: Workshop) -> None:
     assert run.form("both")["step_ms"] is not None
     kernels = [event for event in run.trace("both")["traceEvents"] if event.get("cat") == "kernel"]
     assert kernels
+
+
+OWN_GRAPH = """
+    import torch
+    from torch import nn
+
+    model = nn.Linear(8, 8).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.randn(4, 8, device="cuda")
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(11):
+            optimizer.zero_grad(set_to_none=True)
+            model(x).square().mean().backward()
+            optimizer.step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    optimizer.zero_grad(set_to_none=True)
+    with torch.cuda.graph(graph):
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+    before = model.weight.clone()
+    for _ in range(100):
+        graph.replay()
+    print("changed", not torch.equal(before, model.weight))
+"""
+
+
+def test_a_script_with_a_graph_of_its_own_is_not_disturbed(workshop: Workshop) -> None:
+    workshop.write(OWN_GRAPH)
+    run = workshop.capture("--forms", "eager", "--to-end", "script.py")
+    assert run.code == 0, run.stderr
+    assert "changed True" in run.stdout
+    assert "captures a CUDA graph itself" in run.form("eager")["notes"][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gzip
+import importlib
 import json
 import os
 import pickle
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from capture import failure, torch_private
-from capture.compare import Samples, compare, error
+from capture.compare import Samples, compare, error, norm, parameters, perturb
 from capture.discover import Discovery, OptimizerSteps
 from capture.forms.allocations import Allocations
 from capture.forms.inputs import Inputs
@@ -137,8 +138,37 @@ def test_training_is_compared_by_what_it_changed() -> None:
     assert lost.note.startswith("parameters")
 
 
+def trained(perturbed: bool) -> Samples:
+    """Ten steps of Adam, of which the bias before the normalisation sees nothing but rounding."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(32, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 4))
+    if perturbed:
+        perturb(model.parameters())
+    optimizer, found = torch.optim.Adam(model.parameters(), lr=1e-3), Samples()
+    found.before = parameters(model.named_parameters())
+    for _ in range(10):
+        optimizer.zero_grad()
+        model(torch.randn(16, 32)).square().mean().backward()
+        optimizer.step()
+    found.after = parameters(model.named_parameters())
+    return found
+
+
+def test_a_rounding_carries_as_far_as_the_training_lets_it() -> None:
+    plain, moved = trained(False), trained(True)
+    assert norm(plain.before, moved.before) < 1e-5
+    bias = {"0.bias": moved.after["0.bias"]}
+    assert norm(plain.after, bias) > 0.1 * norm(plain.before, bias)
+    state = torch.get_rng_state()
+    perturb([torch.ones(3, dtype=torch.half), torch.ones(3, dtype=torch.long)])
+    assert torch.equal(state, torch.get_rng_state())
+
+
 class Still:
     """A recorder that records nothing."""
+
+    def is_away(self) -> bool:
+        return False
 
     def before_call(self) -> None: ...
 
@@ -287,6 +317,7 @@ def test_prerequisites_are_told_from_the_words_of_the_error() -> None:
 
     assert of("CUDA error: operation not permitted when stream is capturing") == "sync"
     assert of("Cannot copy between CPU and CUDA tensors during CUDA graph capture unless pinned") == "host_copy"
+    assert of("operation would make the legacy stream depend on a capturing blocking stream") == "default_stream"
     assert of("CUDA out of memory. Tried to allocate") == "memory"
     assert of("something else") == "error"
 
@@ -303,6 +334,15 @@ def test_private_interfaces_degrade_to_none(monkeypatch: pytest.MonkeyPatch) -> 
     outputs.watch([torch.ones(1)])
     outputs.look()
     assert outputs.held, "what cannot be known is copied"
+
+
+def test_compile_workers_end_before_anything_is_timed() -> None:
+    workers = importlib.import_module("torch._inductor.async_compile")
+    with importlib.import_module("torch._inductor.config").patch(compile_threads=2):
+        pool = workers.AsyncCompile.process_pool()
+        assert pool.process.poll() is None
+        torch_private.stop_compile_workers()
+        assert pool.process.poll() is not None
 
 
 def test_generated_code_is_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from pathlib import Path
 
 import pytest
 import torch
 
+from capture.clock import Clock
 from capture.forms.eager import Eager
 from capture.job import Job, Plan, Target
 from capture.progress import Board
@@ -74,3 +77,34 @@ def test_a_script_may_run_to_its_end(tmp_path: Path) -> None:
         found.before_call()
         found.after_call(None, None)
     assert found.finished
+
+
+class Queue(Clock):
+    """A device that is busy 5 ms with each step, which the host only queues."""
+
+    def __init__(self, cuda: bool) -> None:
+        super().__init__(cuda)
+        self.queued = 0
+
+    def drain(self) -> float:
+        time.sleep(self.queued * 0.005)
+        self.queued = 0
+        return super().drain()
+
+
+def test_steps_that_the_host_only_queues_are_judged_by_the_devices_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("capture.recorder.Clock", Queue)
+    found = recorder(tmp_path, Plan(3, 14, 1, 1))
+    clock = found._clock
+    assert isinstance(clock, Queue)
+    found.begin(0, True, None)
+    longest = 0
+    with contextlib.suppress(StopScript):
+        while True:
+            found.before_call()
+            clock.queued += 1
+            longest = max(longest, clock.queued)
+            found.after_call(None, None)
+    assert 2 < longest <= 10, "as many steps as last 50 ms of the device"

@@ -15,6 +15,7 @@ REPAIRS: Final = {
     "rng": "Draw random numbers from a generator that is registered with the graph, or outside the step.",
     "autocast_cache": "Use torch.autocast(..., cache_enabled=False) around the step.",
     "module_hooks": "Remove the module's hooks before the capture and register them afterwards.",
+    "default_stream": "Build DistributedDataParallel, or whatever holds on to the backward pass, under a side stream.",
     "backward_outside": "Put forward, backward and optimizer step into one function and name it with --function.",
 }
 """By the prerequisite of a capture that failed. [CUDA Graphs section of the PyTorch notes]"""
