@@ -41,7 +41,8 @@ def _parents(events: Events) -> Int32s:
 def _launches(events: Events, process: Processes) -> Int32s:
     """The call with the same correlation; of several the last begun before the device event.
 
-    Where processes use the same correlation, those that they do not share tell whose a device is.
+    Where processes use the same correlation, those that they do not share tell whose a device is; where none does, the
+    work stays unlinked: of ranks merged into one file, the call begun last may be another rank's.
     """
     calls = _submitting(events)
     work = np.flatnonzero(events.device_work() & (events.correlation > 0))
@@ -51,9 +52,9 @@ def _launches(events: Events, process: Processes) -> Int32s:
     shared = np.isin(key[work], several)
     if shared.any():
         owner = _owners(events.device[work], process[found], (found != ABSENT) & ~shared)
+        found[shared] = ABSENT
         known = np.flatnonzero(shared & (owner != ABSENT))
-        own = _latest(events, calls, work[known], key, process, owner[known])
-        found[known] = np.where(own != ABSENT, own, found[known])
+        found[known] = _latest(events, calls, work[known], key, process, owner[known])
     launch = np.full(len(events), ABSENT, dtype=np.int32)
     launch[work] = found
     return launch
