@@ -168,3 +168,17 @@ def test_rows_of_a_table_fuse_with_work_on_them() -> None:
     found = compiled(rows, pointwise(20, 64 * 128 * 512))
     assert found.generated_kernels == 1
     assert found.generated < compiled(pointwise(10, 30_000 * 512), pointwise(20, 64 * 128 * 512)).generated
+
+
+@pytest.mark.parametrize(
+    "name", ["_fused_rms_norm", "count_nonzero", "mv", "grid_sampler_2d", "linalg_vector_norm", "lgamma", "cumsum"]
+)
+def test_operators_that_the_compiler_generates_fuse(name: str) -> None:
+    given = {"shapes": [[256, 256]], "dtypes": ["float"], "concrete": ["", "2", "[-1]"]}
+    assert compiled(pointwise(), op(f"aten::{name}", 5, **given), pointwise()).library_kernels == 0
+
+
+@pytest.mark.parametrize("name", ["nonzero", "_fused_adamw_", "linalg_solve_ex", "scatter_reduce", "digamma", "sort"])
+def test_operators_that_the_compiler_calls_stay(name: str) -> None:
+    given = {"shapes": [[256, 256]], "dtypes": ["float"]}
+    assert compiled(pointwise(), op(f"aten::{name}", 5, **given), pointwise()).library_kernels == 1

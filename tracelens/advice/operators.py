@@ -40,11 +40,13 @@ class Role(IntEnum):
 
 
 LIBRARY: Final = re.compile(
-    r"^_?(?:add)?mm|bmm|^mm|matmul|^linear$|addmv|^mv$|^dot$|conv|attention|^sort|^topk|fft|embedding_bag|nonzero|rnn|lstm|gru"
-    r"|unique|multinomial|masked_select|linalg_(?!vector_norm)|cholesky|^_?svd|^lu|cdist|histc|bincount|repeat_interleave"
-    r"|_fused_|^_amp_|^scatter_reduce|^index_reduce|^_local_scalar|^item|grid_sampler|randperm|^_grouped|_weight_int|segment_reduce|^median|kthvalue|^mode$"
+    r"^_?(?:add)?mm|bmm|^mm|matmul|^linear$|conv|attention|^sort|^topk|fft|embedding_bag|(?<!count_)nonzero|rnn|lstm|gru"
+    r"|unique|multinomial|masked_select|cholesky|^_?svd|^lu|cdist|pdist|hist|bincount|_amp_|^mode$|_fused_(?!rms_norm)"
+    r"|linalg_(?!vector_norm|norm|matrix_norm|cross|vecdot)|repeat_interleave|^_local_scalar|^item|grid_sampler_3d|randperm"
+    r"|^_grouped|_weight_int|segment_reduce|^(?:scatter|index)_reduce|^(?:nan)?median|kthvalue|^_trilinear|igamma"
+    r"|polygamma|triangular_solve|adaptive_\w+_pool\dd_backward"
 )
-"""Operators of aten that generated code calls instead of replacing."""
+"""Operators of aten that generated code calls instead of replacing. [Inductor's tables of lowerings and fallbacks]"""
 SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
 """Operators that write with atomics."""
 GATHER: Final = re.compile(r"^(?:embedding|index_select|index)$")
@@ -58,6 +60,10 @@ REDUCTION: Final = re.compile(
     r"|count_nonzero)$"
 )
 """Operators that only reduce."""
+VECTORS: Final = re.compile(r"^(?:dot|vdot|mv|addmv)$")
+"""Products with a vector: generated code multiplies and reduces."""
+DOT: Final = re.compile(r"dot$")
+"""Products of two vectors."""
 ORDERED: Final = re.compile(r"^(?:norm|linalg_vector_norm)$")
 """Reductions whose dimensions follow an order among the arguments."""
 COLUMN: Final = re.compile(r"batch_norm|norm_backward")
@@ -72,7 +78,7 @@ POWER: Final = re.compile(r"^pow$")
 """A power, which is a product where its exponent is a small whole number."""
 COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
 """Operators of several: what they call beside the library fuses like any other."""
-MATRIX_PRODUCT: Final = re.compile(r"mm$|^mv$|^linear$")
+MATRIX_PRODUCT: Final = re.compile(r"mm$|^linear$")
 """Matrix products."""
 BIASED: Final = re.compile(r"^addmm|^baddbmm")
 """Matrix products that add a bias."""
@@ -198,7 +204,7 @@ def describe(region: Region) -> Operators:
         matched=sizes[:, 3],
         listed=sizes[:, 4],
         row=sizes[:, 5],
-        shrinks=names.match(REDUCTION),
+        shrinks=names.match(REDUCTION) | names.match(VECTORS),
         normalises=names.match(NORMALISED),
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
         product=product,
@@ -238,6 +244,7 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
     own = np.isin(kind, FUSABLE_KINDS) & (origins(region.trace, region.work) == Origin.EAGER)
     rules = (
         (names.match(FOREACH), Role.FOREACH),
+        (names.match(VECTORS), np.where(names.match(DOT), Role.FULL, Role.ROW)),
         (names.match(FOREIGN) | names.match(LIBRARY) | (orphan & ~own), Role.LIBRARY),
         (np.isin(kind, LIBRARY_KINDS), Role.LIBRARY),
         ((events.category[region.work] == Category.COPY) & ~kernels.match(BETWEEN_DEVICES), Role.LIBRARY),

@@ -14,6 +14,8 @@ from typing import Final
 
 PACKAGE: Final = "tracelens"
 _CONSTANT: Final = re.compile(r"^_?[A-Z][A-Z0-9_]+$")
+_UNITS: Final = {"NS": "ns", "MS": "ms", "S": "s"}
+"""By the last word of a constant's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def constants(module: str) -> dict[str, Constant]:
     for at, node in enumerate(body):
         name = _assigned(node)
         if name is not None and isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            found[name] = Constant(name, _value(node.value), _text(body, at + 1), module)
+            found[name] = Constant(name, _value(name, node.value), _text(body, at + 1), module)
     return found
 
 
@@ -135,8 +137,11 @@ def _text(body: list[ast.stmt], at: int) -> str:
     return ""
 
 
-def _value(node: ast.expr) -> str:
+def _value(name: str, node: ast.expr) -> str:
     text = re.sub(r" \* US\b", " us", ast.unparse(node))
+    unit = _UNITS.get(name.rpartition("_")[2])
+    if unit and text.isdigit():
+        return f"{int(text):,} {unit}"
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
