@@ -7,7 +7,8 @@ import pytest
 from tests.advice.story import Beat, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice.blockers import VETOES, Observation, find_blockers
-from tracelens.advice.forms import find_pieces
+from tracelens.advice.facts import find_facts
+from tracelens.advice.forms import find_pieces, predict_forms
 from tracelens.advice.region import find_region
 from tracelens.analysis import analyze
 
@@ -124,3 +125,33 @@ def test_every_veto_has_a_story(id: str) -> None:
 def test_blockers_survive_a_trace_without_operators() -> None:
     trace = told(call("cudaMalloc"), op("aten::add", 5)).trace()
     assert find_region(analyze(trace)) is not None
+
+
+def forward(*sequences: int) -> list[Beat]:
+    return [pointwise(sequence=number) for number in sequences]
+
+
+def backward(*sequences: int) -> list[Beat]:
+    """Nodes of a backward pass, each with a kernel, and one that only keeps a gradient."""
+    node, keeps = "autograd::engine::evaluate_function: MulBackward0", "torch::autograd::AccumulateGrad"
+    nodes = [op(node, 1, sequence=number) for number in sequences]
+    return [*nodes, op(f"autograd::engine::evaluate_function: {keeps}", 1, sequence=2**62)]
+
+
+def test_a_backward_pass_that_returns_to_a_spent_forward_pass_cannot_be_compiled_as_one() -> None:
+    beats = (*forward(1, 2, 3), *backward(3, 2), *forward(4, 5), *backward(5, 4, 1))
+    found = blockers(*beats)["second_backward"]
+    assert found.raises
+    assert not found.vetoes
+    assert found.blocker.per_step == 1
+    traced = analysis(*beats)
+    region = find_region(traced)
+    assert region is not None
+    forms = predict_forms(find_facts(region), find_blockers(traced, region))
+    assert forms["compile"].step_ms is forms["both"].step_ms is None
+    assert forms["replay"].step_ms is not None
+    assert forms["compile"].blockers == (found.blocker,)
+
+
+def test_accumulated_gradients_are_backward_passes_of_their_own() -> None:
+    assert blockers(*forward(1, 2), *backward(2, 1), *forward(3, 4), *backward(4, 3)) == {}

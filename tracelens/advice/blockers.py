@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.advice.backward import returning_nodes
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import often
 from tracelens.advice.outside import stretches
@@ -27,6 +28,8 @@ COSTLY: Final = 0.2
 tried. [judgement: where a finding is critical]"""
 VETOES: Final = frozenset({"sync", "pageable_copy", "changing_shapes", "changing_kernels", "host_optimizer"})
 """Blockers that make the capture of a whole step impossible; the others cost time or need care."""
+UNCOMPILABLE: Final = frozenset({"second_backward"})
+"""Blockers that make torch.compile of a whole step raise; its capture they do not prevent."""
 EVIDENCE: Final = 5
 """Handles named by one blocker."""
 LOADER_SHARE: Final = 0.05
@@ -54,6 +57,11 @@ class Observation:
         return self.stops or (self.proven and self.blocker.id in VETOES)
 
     @property
+    def raises(self) -> bool:
+        """Whether a whole step cannot be compiled because of it."""
+        return self.proven and self.blocker.id in UNCOMPILABLE
+
+    @property
     def first(self) -> bool:
         """Whether its repair comes before another form."""
         return self.vetoes or self.share >= COSTLY
@@ -70,6 +78,7 @@ def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]
         _allocations(analysis),
         _loader(analysis),
         _outside(analysis),
+        _second_backward(analysis),
     )
     return tuple(seen for seen in found if seen is not None)
 
@@ -208,3 +217,13 @@ def _outside(analysis: Analysis) -> Observation | None:
     advice = "Move it out of the step: to a worker process, onto the device, or behind the launches of the next step."
     message = f"host work outside PyTorch that holds up the device for {percent(share)} of the step"
     return Observation(Blocker("outside_work", message, None, 1.0, advice), True, share=share)
+
+
+def _second_backward(analysis: Analysis) -> Observation | None:
+    """A backward pass through what one before it of the same step has freed, were both compiled as one."""
+    counts = returning_nodes(analysis)
+    if not len(counts) or not counts.sum():
+        return None
+    advice = "Compile the modules apart, not the step that holds both backward passes, or add the losses and call one."
+    message = f"a later backward pass that returns to {often(counts, 'forward operator')} from before the first"
+    return _observe(counts, "second_backward", message, advice)

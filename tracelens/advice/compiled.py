@@ -55,7 +55,7 @@ def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: 
 def _host(region: Region, compiled: Compiled, pieces: int) -> float:
     """Guards per region, a launch per generated kernel, and the library calls left."""
     calls = C.LIBRARY_CALL * _working(region, compiled.library_calls) * call_gauge(region)
-    calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels)
+    calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels * region.speed)
     own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls
     return own * (C.COMPILED_TRAINING if region.training else 1.0)
 

@@ -60,12 +60,14 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     unlike = unlikeness(region.trace, region.device.name)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling, capturing = _set_up(region)
-    return {
+    forms = {
         "eager": as_recorded(facts, now.widened(unlike)).form(),
         "compile": _pays(compile.widened(unlike).form(blockers=_breaks(blockers)), now, compiling),
         "replay": _pays(replay, now, capturing) if blocked.capturable else cannot(blockers),
         "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + capturing),
     }
+    raises = tuple(seen.blocker for seen in observed if seen.raises)
+    return forms | dict.fromkeys(("compile", "both") if raises else (), cannot(raises))
 
 
 def _stays_eager(region: Region, blocked: Blocked) -> bool:

@@ -22,7 +22,7 @@ def unproven(observed: tuple[Observation, ...], findings: tuple[Finding, ...]) -
     return tuple(
         Finding(seen.blocker.id, "info", _title(seen), None, seen.blocker.evidence, seen.blocker.advice)
         for seen in observed
-        if not seen.first and TOLD.get(seen.blocker.id) not in told
+        if not (seen.first or seen.raises) and TOLD.get(seen.blocker.id) not in told
     )
 
 
