@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -40,9 +41,10 @@ class Explanation:
 
 def explain(name: str) -> tuple[Explanation, ...]:
     """Everything of that name; UsageError, with what comes close, where there is nothing."""
-    found = tuple(_EXPLAIN[kind](name) for kind in KINDS if name in topics()[kind])
+    known = topics()
+    found = tuple(_EXPLAIN[kind](name) for kind in KINDS if name in known[kind])
     if not found:
-        every = [id for ids in topics().values() for id in ids]
+        every = [id for ids in known.values() for id in ids]
         close = difflib.get_close_matches(name, every, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(f"nothing is named {name!r}{hint} (tracelens explain lists all)")
@@ -53,7 +55,7 @@ def topics() -> dict[str, dict[str, str]]:
     """Title of every name that can be explained, by kind."""
     rules = {rule.id: rule.title for rule in _rules()}
     figures = {figure.id: figure.title for figure in FIGURES}
-    return {"rule": rules, "figure": figures, "blocker": _blockers(), "check": _checks(), "part": _parts()}
+    return {"rule": rules, "figure": figures, "blocker": {**_blockers()}, "check": _checks(), "part": _parts()}
 
 
 def _rules() -> tuple[Rule, ...]:
@@ -75,7 +77,8 @@ def _figure(id: str) -> Explanation:
     return Explanation(id, "figure", figure.title, sources.meaning(steps[0].module), steps, _constants(steps))
 
 
-def _blockers() -> dict[str, str]:
+@lru_cache
+def _blockers() -> Mapping[str, str]:
     """Ids that blockers.py observes, told by the first words of what observes them."""
     found = dict[str, str]()
     for node in ast.walk(sources.tree(BLOCKERS)):
@@ -112,7 +115,8 @@ def _checks() -> dict[str, str]:
     return {id: _shown(call.args[4]) for id, call in _check_calls().items()}
 
 
-def _check_calls() -> dict[str, ast.Call]:
+@lru_cache
+def _check_calls() -> Mapping[str, ast.Call]:
     """The call that makes each check, by its id: Rule(id, measure, threshold, unusable, passed, failed, ...)."""
     calls = (node for node in ast.walk(sources.tree(TRUST)) if isinstance(node, ast.Call))
     rules = (call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Rule")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.abc import InspectLoader
@@ -66,7 +66,8 @@ def meaning(module: str) -> str:
     return ast.get_docstring(tree(module)) or ""
 
 
-def constants(module: str) -> dict[str, Constant]:
+@lru_cache
+def constants(module: str) -> Mapping[str, Constant]:
     """Constants that a module defines, by name. A docstring is that of the assignment right above it alone."""
     body, found = tree(module).body, dict[str, Constant]()
     for at, node in enumerate(body):

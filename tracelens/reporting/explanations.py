@@ -12,6 +12,7 @@ from tracelens.advice.sources import Constant, Function
 from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
 from tracelens.reporting.page import LEAST_WIDTH, Page
+from tracelens.reporting.printable import cells
 
 NOUNS: Final = {
     "rule": "Findings",
@@ -22,7 +23,7 @@ NOUNS: Final = {
 }
 
 SHOWN_LINES: Final = 12
-"""Code longer than this is for --json and the file itself."""
+"""Code longer than this, or wider than the page, is for --json and the file itself."""
 
 
 def to_json(value: Any) -> str:  # noqa: ANN401 - whatever orjson can write
@@ -51,7 +52,8 @@ def _list(noun: str, names: dict[str, str], page: Page) -> Iterator[str]:
 
 
 def _explanation(explanation: Explanation, page: Page) -> Iterator[str]:
-    yield from page.heading(f"{explanation.id}: {explanation.title}")
+    yield ""
+    yield from page.text(f"{explanation.id}: {explanation.title}", "  ", "", "bold")
     for paragraph in explanation.text.split("\n\n"):
         yield from page.text(" ".join(paragraph.split()), "  ")
     if explanation.constants:
@@ -72,8 +74,9 @@ def _constant(constant: Constant, page: Page) -> Iterator[str]:
 
 
 def _function(step: Function, page: Page) -> Iterator[str]:
-    """Where it is, what it says of itself, and its code, which is the formula, unless it is long."""
+    """Where it is, what it says of itself, and its code, which is the formula, unless that is long."""
     yield "  " + page.ink(f"{step.name}, tracelens/{step.module.replace('.', '/')}.py:{step.line}", "bold")
     yield from page.text(" ".join(step.meaning.split()), "    ")
-    if len(step.code.splitlines()) <= SHOWN_LINES:
-        yield from (page.ink(f"    {line}".rstrip(), "dim") for line in page.code(step.code))
+    lines = [f"    {line}".rstrip() for line in page.code(step.code)]
+    if len(lines) <= SHOWN_LINES and max(map(cells, lines), default=0) <= page.width:
+        yield from (page.ink(line, "dim") for line in lines)

@@ -102,7 +102,8 @@ def _attribution(document: Document) -> Iterator[str]:
         if classes[name]["ns"]
     )
     if total:
-        columns = [Column("class"), Column("share", ">"), Column("time", ">"), Column("parts")]
+        time = "time a step" if document["window"]["steps"] else "time"
+        columns = [Column("class"), Column("share", ">"), Column(time, ">"), Column("parts")]
         yield _folded(
             f"{phrases.stretch(document)}: {phrases.step(document)}",
             "\n\n".join(filter(None, (escaped(phrases.profiled(document)), _table(columns, rows)))),
