@@ -255,11 +255,11 @@ async def test_help_and_quit_are_always_named(eager: Path, width: int) -> None:
 
 
 async def test_a_link_leads_back(eager: Path) -> None:
-    async with opened(eager, place=Place("timeline", None, "g-3")) as (app, _):
+    async with opened(eager, place=Place("timeline", "g-3")) as (app, _):
         assert app.here().select == "g-3"
     async with opened(eager, place=Place("gaps")) as (app, _):
         assert app.view == "gaps"
-    async with opened(eager, place=Place("overview", None, "g-99999")) as (app, _):
+    async with opened(eager, place=Place("overview", "g-99999")) as (app, _):
         assert shows(app, "g-99999")
 
 
@@ -345,7 +345,7 @@ async def test_the_mouse_selects_and_drags(eager: Path) -> None:
         await pilot.mouse_up("#lanes", offset=(80, 3))
         await settled(app, pilot)
         assert app.session is not None
-        assert app.session.range is not None
+        assert app.session.portion.stretch is not None
 
 
 async def test_every_number_of_the_overview_leads_to_its_evidence(eager: Path) -> None:
@@ -391,7 +391,7 @@ async def test_filter_and_search_outlive_a_change_of_range(eager: Path) -> None:
         await pilot.press("r", "2", "down", "down", "right", "v", "v")
         await settled(app, pilot)
         assert app.session is not None
-        assert app.session.range is not None
+        assert app.session.portion.stretch is not None
         await pilot.press("3")
         assert shows(app, "filter 'relu|nvjet'")
         assert shows(app, "search 'nvjet'")

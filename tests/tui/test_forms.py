@@ -181,7 +181,7 @@ async def test_a_run_without_traces_shows_what_it_measured(run: Path) -> None:
     async with forms(run) as (app, pilot):
         assert shows(app, "0.190-0.21")
         await pressed(pilot, "1")
-        assert shows(app, "the run has no trace")
+        assert shows(app, "the run has no usable trace")
         await pressed(pilot, "2", "3", "9", "8")
         assert app.view == "advice"
 

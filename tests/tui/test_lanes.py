@@ -9,9 +9,10 @@ from tests.build import TraceBuilder
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Timeline
 from tracelens.model.events import ABSENT, Trace
-from tracelens.tui.inks import Ink
+from tracelens.tui.inks import LABEL, MATCH, SELECTED, Ink, ink_of
 from tracelens.tui.lanes import Lane, LaneKind, gap_lane, trace_lanes
-from tracelens.tui.paint import LABEL, MATCH, SELECTED, ink_of, paint, short_name
+from tracelens.tui.names import short_name
+from tracelens.tui.paint import paint
 from tracelens.tui.viewport import Viewport
 
 

@@ -10,16 +10,19 @@ import pytest
 
 from tests.reference import reference_traces
 from tracelens.model.events import ABSENT
+from tracelens.tui.atlas import Atlas
 from tracelens.tui.costs import largest_costs
+from tracelens.tui.links import TABLES
 from tracelens.tui.opening import Opening
 from tracelens.tui.pages.advice import advice
 from tracelens.tui.pages.details import brief
 from tracelens.tui.pages.overview import overview
 from tracelens.tui.paint import paint
 from tracelens.tui.rows import text
-from tracelens.tui.session import Atlas, Session
-from tracelens.tui.tables import TABLES, linked_table
-from tracelens.tui.timeline import Selection, TimelineState
+from tracelens.tui.selection import Selection
+from tracelens.tui.session import Session
+from tracelens.tui.tables import linked_table
+from tracelens.tui.timeline import TimelineState
 
 WIDTH = 80
 EVERY = 1 if os.environ.get("TRACELENS_ALL_TRACES") else 7

@@ -8,8 +8,7 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from tracelens.tui.inks import CLASS_INKS, Ink, glyph
-from tracelens.tui.paint import LABEL, MATCH, SELECTED
+from tracelens.tui.inks import CLASS_INKS, LABEL, MATCH, SELECTED, Ink, glyph
 from tracelens.tui.theme import DARK, DEFAULTS, LIGHT, PLAIN, THEMES, looks, run_style
 
 ACCENTS = ("primary", "accent", "success", "warning", "error")

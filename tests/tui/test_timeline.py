@@ -14,7 +14,8 @@ from tracelens.tui.follow import follow, follow_back
 from tracelens.tui.lanes import LaneKind, trace_lanes
 from tracelens.tui.paint import difference, paint
 from tracelens.tui.search import Query
-from tracelens.tui.timeline import ZOOM_IN, ZOOM_OUT, Selection, TimelineState
+from tracelens.tui.selection import Selection
+from tracelens.tui.timeline import ZOOM_IN, ZOOM_OUT, TimelineState
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tracelens.cli.report import add_window
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 from tracelens.tui import COLORS
-from tracelens.tui.links import VIEWS
+from tracelens.tui.links import VIEWS, Place, Portion
 
 OPTIONS: Final = frozenset(
     {"--view", "--select", "--no-mouse", "--fps", "--color", "--ascii", "--step", "--range", "--device"}
@@ -44,13 +44,10 @@ class ViewCommand:
             raise UsageError("view needs a terminal; tracelens report prints the same without one")
         from tracelens import tui
 
+        place = Place(options.view, options.select, Portion(options.device, options.step, options.range))
         code = tui.run(
             options.trace,
-            view=options.view,
-            range=options.range,
-            select=options.select,
-            device=options.device,
-            step=options.step,
+            place,
             mouse=options.mouse,
             fps=options.fps,
             color=options.color,

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
 from tracelens.analysis.table import Table
-from tracelens.loading.runs import Run
 from tracelens.model.events import Trace
 from tracelens.model.units import NS_PER_MS
 from tracelens.reporting import schema
 from tracelens.version import __version__
+
+if TYPE_CHECKING:
+    from tracelens.loading.runs import Run
 
 _WITH_STEPS: Final = frozenset({"profiler_step", "annotation", "period", "single_step"})
 _SOME: Final = 1000

@@ -6,7 +6,12 @@ import gc
 import os
 import sys
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tracelens.loading.runs import Run
+    from tracelens.tui.links import Place, Portion
+    from tracelens.tui.opening import Opening
 
 SLOW_LINE: Final = {"TEXTUAL_FPS": "15", "TEXTUAL_SMOOTH_SCROLL": "0", "TEXTUAL_ANIMATIONS": "none"}
 """What spares bytes over SSH; read by textual when it is imported."""
@@ -15,47 +20,47 @@ COLORS: Final = {"auto": "auto", "truecolor": "truecolor", "256": "256", "16": "
 
 
 def run(
-    path: str,
-    *,
-    view: str | None = None,
-    range: tuple[int, int] | Literal["all"] | None = None,
-    select: str | None = None,
-    device: int | None = None,
-    step: str | None = None,
-    mouse: bool = True,
-    fps: int | None = None,
-    color: str = "auto",
-    ascii: bool = False,
+    path: str, place: Place, *, mouse: bool = True, fps: int | None = None, color: str = "auto", ascii: bool = False
 ) -> int:
-    """Open a trace, a run directory or a directory of traces in the terminal; returns the exit code.
+    """Open a trace, a run directory or a directory of traces in the terminal, at a place of it; returns the exit code.
 
-    view, range (ns after the trace's base) and select (a handle) say where to begin; color is one of COLORS.
-    A trace that opens soon is read before the app starts: in turns on one interpreter both would take longer."""
+    color is one of COLORS."""
     _spare_bytes(fps)
     _follow_the_window()
     _choose_colors(color)
     gc.disable()
-    from tracelens.loading.runs import read_run
+    run = _run_in(path)
+    first = run.first_trace() if run is not None else None
+    files = [] if first is not None else _traces_in(path)
+    picks = len(files) > 1 or any(file.is_dir() for file in files)
+    opening = None if picks else _opening(str(first or path), place.portion, run)
     from tracelens.tui.app import TraceLens
-    from tracelens.tui.links import Place
-    from tracelens.tui.opening import Opening
 
     # What was imported stays: no collection need look at it again.
     gc.freeze()
     gc.enable()
-    recorded = read_run(Path(path)) if Path(path).is_dir() else None
-    first = recorded.first_trace() if recorded is not None else None
-    files = [] if first is not None else _traces_in(path)
-    picks = len(files) > 1 or any(file.is_dir() for file in files)
-    opening = None if picks else Opening(str(first or path), device=device, step=step, span=range, run=recorded)
-    if opening is not None:
-        opening.start()
-        opening.join(opening.patience)
-    place = Place(view or "overview", None if range == "all" else range, select)
-    app = TraceLens(opening, place=place, files=files, folder=path, run=recorded)
+    app = TraceLens(opening, place=place, files=files, folder=path, run=run)
     app.ascii = ascii or not (sys.stdout.encoding or "").lower().startswith("utf")
     app.run(mouse=mouse)
     return app.return_code or 0
+
+
+def _run_in(path: str) -> Run | None:
+    """The run in a directory; None when the path is a file."""
+    if not Path(path).is_dir():
+        return None
+    from tracelens.loading.runs import read_run
+
+    return read_run(Path(path))
+
+
+def _opening(path: str, portion: Portion, run: Run | None) -> Opening:
+    """A trace that is being opened."""
+    from tracelens.tui.opening import Opening
+
+    opening = Opening(path, portion=portion, run=run)
+    opening.start()
+    return opening
 
 
 def _spare_bytes(fps: int | None) -> None:

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.command import Provider
 from textual.widget import Widget
 
-from tracelens.analysis.describe import describe
 from tracelens.errors import TraceLensError
-from tracelens.loading.reread import event_args
-from tracelens.model.events import Trace
 from tracelens.reporting import phrases
-from tracelens.reporting.details import to_text
 from tracelens.tui import export
 from tracelens.tui.actions import EVERYWHERE, Action
 from tracelens.tui.desk import Desk
 from tracelens.tui.export import FORMATS, PICTURE, default_name
-from tracelens.tui.links import VIEWS, Place
-from tracelens.tui.pages.help import help_rows
-from tracelens.tui.palette import Commands
-from tracelens.tui.rows import Row, row
+from tracelens.tui.links import VIEWS, Place, Portion
 from tracelens.tui.search import Query
-from tracelens.tui.session import Atlas
-from tracelens.tui.timeline import Selection
-from tracelens.tui.views.dialog import ChoiceDialog, TextDialog
 from tracelens.tui.views.messages import Asked, Changed, Copy, Details, Ranged, Said, Walk
-from tracelens.tui.views.timeline import TimelineView
 from tracelens.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from tracelens.tui.atlas import Atlas
+    from tracelens.tui.selection import Selection
 
 QUESTIONS = {
     "search": "search: a regular expression; ! finds all others",
@@ -39,10 +32,16 @@ QUESTIONS = {
 }
 
 
+def _commands() -> type[Provider]:
+    from tracelens.tui.palette import Commands
+
+    return Commands
+
+
 class TraceLens(Desk):
     """Everything that a key does in any view."""
 
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
 
     # -- views ----------------------------------------------------------------------------------------------
 
@@ -219,7 +218,7 @@ class TraceLens(Desk):
         """To the clipboard."""
         self.copy(message.text, message.what)
 
-    def action_copy(self) -> None:
+    async def action_copy(self) -> None:
         """The row, the name, or the verdict."""
         session = self.session
         if session is None:
@@ -227,7 +226,7 @@ class TraceLens(Desk):
         if self.tables is not None:
             self.copy(self.tables.row_text, "the row")
         elif self.view == "timeline" and self.selection:
-            self.copy(self.switcher.query_one(TimelineView).selected_name, "the name")
+            self.copy((await self.timeline()).selected_name, "the name")
         else:
             self.copy(phrases.headline(session.document), "the verdict")
 
@@ -241,13 +240,15 @@ class TraceLens(Desk):
     def here(self) -> Place:
         """Where the app is now."""
         handle = self.atlas.handle(self.selection) if self.atlas is not None and self.selection else None
-        return Place(self.view, self.session.range if self.session is not None else None, handle)
+        return Place(self.view, handle, self.session.portion if self.session is not None else Portion())
 
     # -- dialogs --------------------------------------------------------------------------------------------
 
     def action_help(self) -> None:
         """The keys."""
-        self.push_screen(TextDialog("Keys (Esc leaves)", help_rows(self.view, self.situation)))
+        from tracelens.tui.pages.help import help_rows
+
+        self.tell("Keys", help_rows(self.view, self.situation))
 
     def on_details(self, message: Details) -> None:
         """All that is known of an event, read in a thread."""
@@ -256,11 +257,14 @@ class TraceLens(Desk):
 
     @work(thread=True, exclusive=True, group="details", exit_on_error=False)
     def _describe(self, atlas: Atlas, selection: Selection) -> None:
-        rows = _all_details(atlas, selection)
-        self.call_from_thread(self.push_screen, TextDialog("Details (Esc leaves)", rows))
+        from tracelens.tui.pages.details import full
+
+        self.call_from_thread(self.tell, "Details", full(atlas, selection))
 
     def action_export(self) -> None:
         """Ask for a format, then for a name."""
+        from tracelens.tui.views.dialog import ChoiceDialog
+
         choices = [*((key, one.name) for key, one in FORMATS.items()), (PICTURE, "SVG picture of this screen")]
         self.push_screen(ChoiceDialog("Export as", choices), self._name_export)
 
@@ -285,18 +289,3 @@ class TraceLens(Desk):
         """Leave."""
         self.stop_opening()
         self.exit(int(self.code), return_code=int(self.code))
-
-
-def _all_details(atlas: Atlas, selection: Selection) -> list[Row]:
-    """As `tracelens show` prints it; of events without a handle the arguments alone."""
-    handle = atlas.handle(selection)
-    try:
-        bare = handle is None
-        known = _bare_details(atlas.trace, selection.row) if bare else describe(atlas.trace, handle, atlas.numbered)
-        return [row(line) for line in to_text(known).splitlines()]
-    except TraceLensError as error:
-        return [row(str(error))]
-
-
-def _bare_details(trace: Trace, at: int) -> dict[str, Any]:
-    return {"name": trace.names[int(trace.events.name[at])], "arguments": event_args(trace, at)}

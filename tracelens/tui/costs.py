@@ -13,8 +13,8 @@ from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT
 from tracelens.model.names import names_of
 from tracelens.tui.inks import CLASS_INKS, Ink
-from tracelens.tui.paint import telling_name
-from tracelens.tui.timeline import Selection
+from tracelens.tui.names import telling_name
+from tracelens.tui.selection import Selection
 
 SHOWN: Final = 3
 WAITS: Final = {

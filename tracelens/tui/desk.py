@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from textual import work
 from textual.message import Message
@@ -14,26 +14,35 @@ from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
 from tracelens.errors import TraceLensError
-from tracelens.loading.runs import Run, read_run
 from tracelens.model import units
 from tracelens.tui.actions import EVERYWHERE, Situation, find, reminders
 from tracelens.tui.entrance import Entrance
-from tracelens.tui.links import VIEWS, Place
+from tracelens.tui.links import TABLES, VIEWS, Place, Portion
 from tracelens.tui.opening import Opening
-from tracelens.tui.pages.checks import checks
 from tracelens.tui.rows import Look, Piece, Row, cut_left, quiet, row
 from tracelens.tui.search import Query
-from tracelens.tui.session import Atlas, Session, judge
-from tracelens.tui.tables import TABLES
+from tracelens.tui.selection import Selection
+from tracelens.tui.session import Session, judge
 from tracelens.tui.targets import Checks, Filtered, FormOf, Stretch
-from tracelens.tui.timeline import Selection
-from tracelens.tui.views.advice import AdviceView
-from tracelens.tui.views.dialog import TextDialog
-from tracelens.tui.views.forms import FormsView
 from tracelens.tui.views.messages import Follow, OpenPath, Ranged, Said, Walk
 from tracelens.tui.views.overview import OverviewView
-from tracelens.tui.views.table import TablesView
-from tracelens.tui.views.timeline import TimelineView
+
+if TYPE_CHECKING:
+    from tracelens.loading.runs import Run
+    from tracelens.tui.atlas import Atlas
+    from tracelens.tui.timeline import TimelineState
+    from tracelens.tui.views.forms import FormsView
+    from tracelens.tui.views.table import TablesView
+    from tracelens.tui.views.timeline import TimelineView
+
+
+@runtime_checkable
+class Judging(Protocol):
+    """A view of one window."""
+
+    def open(self, session: Session) -> None:
+        """Show another window's session."""
+        ...
 
 
 class Desk(Entrance):
@@ -73,13 +82,16 @@ class Desk(Entrance):
     async def opened(self, session: Session) -> None:
         """Begin with the overview, and prepare the timeline meanwhile."""
         self.session, self.view = session, "overview"
-        self._whole = session if session.range is None else None
+        self._whole = session if session.portion.stretch is None else None
         self._first = self._first or session
         await self.put(OverviewView(session))
         self.call_after_refresh(self._make_atlas, session)
 
     @work(thread=True, exclusive=True, group="atlas", exit_on_error=False)
     def _make_atlas(self, session: Session) -> None:
+        # Deferred, as are the views themselves: the first screen needs none of them.
+        from tracelens.tui.atlas import Atlas
+
         self.post_message(self.AtlasMade(Atlas.of(session.analysis)))
 
     async def on_desk_atlas_made(self, message: AtlasMade) -> None:
@@ -116,8 +128,10 @@ class Desk(Entrance):
 
     def _opening_of(self, path: str) -> Opening:
         """Of a trace, or of a run and the trace it begins with."""
-        span = self._place.range if self._place is not None else None
+        portion = self._place.portion if self._place is not None else Portion()
         if Path(path).is_dir():
+            from tracelens.loading.runs import read_run
+
             try:
                 self._run_directory = read_run(Path(path))
             except TraceLensError as error:
@@ -125,7 +139,7 @@ class Desk(Entrance):
         run = self._run_directory
         first = run.first_trace() if run is not None else None
         begins = Path(path).is_dir() or Path(path) == first
-        return Opening(str(first or path), span=span, run=run) if begins else Opening(path, span=span)
+        return Opening(str(first or path) if begins else path, portion=portion, run=run if begins else None)
 
     # -- views ----------------------------------------------------------------------------------------------
 
@@ -142,12 +156,17 @@ class Desk(Entrance):
         widget = await self._widget(view)
         with self.batch_update():
             self.switcher.current = widget.id
-            if isinstance(widget, TablesView):
-                widget.turn_to(view, selection)
+            if (tables := self.tables) is not None:
+                tables.turn_to(view, selection)
             # At once, so that the next key is the new view's.
-            inner = widget.grid if isinstance(widget, TablesView) else None
-            self.screen_stack[0].set_focus(widget.page if isinstance(widget, FormsView) else inner or widget)
+            self.screen_stack[0].set_focus(self._keyed(widget))
             self.sync_lines()
+
+    def _keyed(self, widget: Widget) -> Widget:
+        """What of a view takes the keys."""
+        if (tables := self.tables) is not None:
+            return tables.grid
+        return self._forms.page if self.view == "forms" else widget
 
     async def _widget(self, view: str) -> Widget:
         """The widget of a view, made when it is first shown."""
@@ -158,9 +177,19 @@ class Desk(Entrance):
 
     def _make(self, name: str) -> Widget:
         if name == "advice" and self.session is not None:
+            from tracelens.tui.views.advice import AdviceView
+
             return AdviceView(self.session)
         if name == "forms" and self._first is not None and self._run_directory is not None:
+            from tracelens.tui.views.forms import FormsView
+
             return FormsView(self._run_directory, self._first)
+        return self._make_of_events(name)
+
+    def _make_of_events(self, name: str) -> Widget:
+        from tracelens.tui.views.table import TablesView
+        from tracelens.tui.views.timeline import TimelineView
+
         session, atlas = self._must()
         return TablesView(session, atlas) if name == "tables" else TimelineView(session, atlas)
 
@@ -172,19 +201,26 @@ class Desk(Entrance):
     async def timeline(self) -> TimelineView:
         """The timeline, shown."""
         await self.show("timeline")
-        return self.switcher.query_one(TimelineView)
+        return cast("TimelineView", self.switcher.query_one("#timeline"))
 
     @property
     def tables(self) -> TablesView | None:
         """The tables, if they are what is shown."""
-        return self.switcher.query_one(TablesView) if self.view in TABLES else None
+        found = self.switcher.query("#tables")
+        return cast("TablesView", found.first()) if found and self.view in TABLES else None
+
+    @property
+    def lanes(self) -> TimelineState | None:
+        """What the timeline shows, once there is one."""
+        found = self.switcher.query("#timeline")
+        return cast("TimelineView", found.first()).state if found else None
 
     @property
     def selection(self) -> Selection:
         """What is selected in the view that is shown."""
-        if self.view == "timeline" and self.switcher.query(TimelineView):
-            return self.switcher.query_one(TimelineView).state.selection
-        return self.tables.selection if self.tables is not None and self.switcher.query(TablesView) else Selection()
+        if self.view == "timeline" and self.lanes is not None:
+            return self.lanes.selection
+        return self.tables.selection if self.tables is not None else Selection()
 
     # -- ways to events -------------------------------------------------------------------------------------
 
@@ -204,7 +240,7 @@ class Desk(Entrance):
         """Go where a link leads; views that need no lanes at once."""
         match message.link:
             case Checks() if self.session is not None:
-                self.push_screen(TextDialog("Trust (Esc leaves)", checks(self.session.document)))
+                self._tell_trust(self.session)
             case FormOf():
                 await self.show("forms")
             case Place(view=view, select=None):
@@ -213,6 +249,11 @@ class Desk(Entrance):
                 await self._follow_to_event(link)
             case _:
                 pass
+
+    def _tell_trust(self, session: Session) -> None:
+        from tracelens.tui.pages.checks import checks
+
+        self.tell("Trust", checks(session.document))
 
     async def _follow_to_event(self, link: object) -> None:
         match link:
@@ -255,8 +296,9 @@ class Desk(Entrance):
 
     @work(thread=True, exclusive=True, group="judge", exit_on_error=False)
     def _judge(self, session: Session, span: tuple[int, int] | None) -> None:
+        portion = Portion(session.analysis.device, range=span)
         try:
-            judged = judge(session.path, session.trace, device=session.analysis.device, span=span, run=session.run)
+            judged = judge(session.path, session.trace, portion, session.run)
         except TraceLensError as error:
             self.post_message(Said(str(error)))
         else:
@@ -265,18 +307,18 @@ class Desk(Entrance):
     def on_desk_judged(self, message: Judged) -> None:
         """Every view shows the new window."""
         self.session = message.session
-        if message.session.range is None:
+        if message.session.portion.stretch is None:
             self._whole = message.session
-        for view in self.switcher.query(".view, #overview, #advice, #timeline, #tables").results(Widget):
-            if isinstance(view, OverviewView | AdviceView | TimelineView | TablesView):
+        for view in self.switcher.children:
+            if isinstance(view, Judging):
                 view.open(message.session)
         self.say(f"Judged {self._stretch(message.session)}.")
         self.sync_lines()
 
     def _stretch(self, session: Session) -> str:
-        if session.range is None:
+        if session.portion.stretch is None:
             return "the whole window"
-        start, end = session.range
+        start, end = session.portion.stretch
         return f"{units.duration(start)} to {units.duration(end)}"
 
     # -- lines ----------------------------------------------------------------------------------------------
@@ -285,8 +327,7 @@ class Desk(Entrance):
     def situation(self) -> Situation:
         """What decides which actions are valid."""
         session, atlas, tables = self.session, self.atlas, self.tables
-        timelines = self.switcher.query(TimelineView)
-        state = timelines.first().state if timelines else None
+        state = self.lanes
         return Situation(
             loaded=session is not None,
             events=atlas is not None and bool(atlas.lanes),
@@ -295,12 +336,16 @@ class Desk(Entrance):
             run=self.has_run,
             selected=bool(self.selection),
             searching=bool(state and state.query) or bool(tables and tables.grid.table.found),
-            ranged=session is not None and session.range is not None,
+            ranged=session is not None and session.portion.stretch is not None,
             history=bool(state and state.history.past),
             snippet=session is not None and bool(session.document["recommendation"]["snippet"]),
             aggregate=tables is not None and tables.expands,
-            changed=self.view == "forms" and self.switcher.query_one(FormsView).changed is not None,
+            changed=self.view == "forms" and self._forms.changed is not None,
         )
+
+    @property
+    def _forms(self) -> FormsView:
+        return cast("FormsView", self.switcher.query_one("#forms"))
 
     @property
     def has_run(self) -> bool:
@@ -329,10 +374,10 @@ class Desk(Entrance):
         if session is None:
             return ""
         parts = [cut_left(Path(session.path).name, 28)]
-        if session.range is not None:
+        if session.portion.stretch is not None:
             parts.append(self._stretch(session))
-        if self.view == "timeline" and self.switcher.query(TimelineView):
-            view = self.switcher.query_one(TimelineView).state.view
+        if self.view == "timeline" and self.lanes is not None:
+            view = self.lanes.view
             parts.append(f"{units.duration(view.start)}..{units.duration(view.end)}")
         return " > ".join(parts)
 

@@ -55,7 +55,7 @@ class Entrance(Shell):
     async def begin(self, opening: Opening) -> None:
         """Show an opening that runs."""
         self._opening = opening
-        while not opening.done and opening.patience:
+        while opening.ends_soon:
             await asyncio.sleep(GLANCE_S)
         if not opening.done:
             await self.put(LoadingView(opening))

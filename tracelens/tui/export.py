@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tracelens.reporting.report import Report
+if TYPE_CHECKING:
+    from tracelens.reporting.report import Report
 
 
 @dataclass(frozen=True, slots=True)

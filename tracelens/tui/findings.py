@@ -10,10 +10,11 @@ import numpy as np
 from tracelens.analysis.parts import Part
 from tracelens.model import units
 from tracelens.model.events import ABSENT
+from tracelens.tui.atlas import Atlas
 from tracelens.tui.linked import Linked, duration, of_range
-from tracelens.tui.session import Atlas, Session
+from tracelens.tui.selection import Selection
+from tracelens.tui.session import Session
 from tracelens.tui.table import Column, Table
-from tracelens.tui.timeline import Selection
 
 
 def findings_table(session: Session, atlas: Atlas) -> Linked:

@@ -33,6 +33,13 @@ class Ink(IntEnum):
         return f"ink-{self.name.lower()}"
 
 
+LABEL: Final = 32
+"""Added to an ink: the cell belongs to a slice that is wide enough for its name."""
+MATCH: Final = 64
+"""The cell holds a slice that the search found."""
+SELECTED: Final = 128
+"""The cell holds the selected slice."""
+
 CLASS_INKS: Final = {name: Ink[name.upper()] for name in CLASSES}
 """Ink of each class of the attribution."""
 
@@ -51,3 +58,8 @@ GLYPHS: Final = {
 def glyph(ink: Ink) -> str:
     """The glyph that stands for an ink in legends and bars."""
     return GLYPHS.get(ink, "█")
+
+
+def ink_of(code: int) -> Ink:
+    """The ink of a run, without its marks."""
+    return Ink(code & (LABEL - 1))

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from tracelens.model import units
 from tracelens.model.events import ABSENT
+from tracelens.tui.selection import Selection
 from tracelens.tui.session import Session
 from tracelens.tui.table import Table
-from tracelens.tui.timeline import Selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def duration(value: float) -> str:
 
 def of_range(session: Session) -> str:
     """What a title says of the window."""
-    if session.range is None:
+    if session.portion.stretch is None:
         return ""
-    start, end = session.range
+    start, end = session.portion.stretch
     return f"of the range {units.duration(start)} to {units.duration(end)}; V: the whole window"

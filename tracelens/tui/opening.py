@@ -1,19 +1,28 @@
-"""Opens a trace in a thread of its own, so that it is read while the app starts and the screen stays alive."""
+"""Opens a trace in a thread of its own, so that the screen stays alive meanwhile."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tracelens.errors import TraceLensError
-from tracelens.loading.runs import Run
+from tracelens.tui.links import Portion
 
-GRACE_S: Final = 0.8
+if TYPE_CHECKING:
+    from tracelens.loading.runs import Run
+    from tracelens.model.events import Trace
+    from tracelens.tui.session import Session
+
+GRACE_S: Final = 1.5
 """A trace that opens sooner shows its verdict without a view of the progress before it."""
+GLIMPSE_S: Final = 0.3
+"""After so long its progress tells whether it will."""
 PAUSE_S: Final = 0.0005
-"""How long the thread lets others run at each report of its progress."""
+"""How long reading lets other threads run at each report of its progress."""
+WHOLE: Final = Portion()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,36 +42,53 @@ class Progress:
         return min(self.done / self.total, 1.0) if self.total else 0.0
 
 
+class Stopped(Exception):
+    """Raised by a report: what has been read is enough."""
+
+
+Report: TypeAlias = Callable[[Progress], None]
+"""Told from time to time how far reading is."""
+Read: TypeAlias = "Callable[[str, Run | None, Report], tuple[Trace, Run | None]]"
+"""Reads a trace, or of a run the first that can be used, and what is left of the run; errors are `load_trace`'s."""
+
+
+def read_here(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
+    """Read in this thread."""
+    from tracelens.loading import load_trace
+    from tracelens.loading.choose import load_run
+    from tracelens.loading.load import StopReading
+
+    def tell(done: int, total: int, events: int) -> None:
+        try:
+            report(Progress(done, total, events))
+        except Stopped:
+            raise StopReading from None
+
+    return (load_trace(path, progress=tell), None) if run is None else load_run(run, progress=tell)
+
+
 class Opening(threading.Thread):
     """Loads, analyses and judges one trace; look at `done` from time to time."""
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        device: int | None = None,
-        step: str | None = None,
-        span: tuple[int, int] | Literal["all"] | None = None,
-        run: Run | None = None,
-    ) -> None:
+    def __init__(self, path: str, *, portion: Portion = WHOLE, run: Run | None = None, read: Read = read_here) -> None:
         super().__init__(name=f"opening {path}", daemon=True)
         self.path = path
-        self.device = device
-        self.step = step
-        self.span: tuple[int, int] | Literal["all"] | None = span
+        self.portion = portion
         self.run_directory = run
+        self._read = read
         self.progress = Progress()
         self.done = False
         self.error: str | None = None
         self.exit_code = 0
         self.cancelled = False
-        self.session: object | None = None
+        self.session: Session | None = None
         self._begun = time.monotonic()
 
     @property
-    def patience(self) -> float:
-        """Seconds that are left to it before its progress should be seen."""
-        return max(self._begun + GRACE_S - time.monotonic(), 0.0)
+    def ends_soon(self) -> bool:
+        """Whether it should end, by how far it has come, before its progress is worth a view."""
+        spent = time.monotonic() - self._begun
+        return not self.done and spent < max(GRACE_S * self.progress.share, GLIMPSE_S)
 
     def cancel(self) -> None:
         """Stop reading soon, and go on with what has been read."""
@@ -74,29 +100,24 @@ class Opening(threading.Thread):
             self.session = self._open()
         except TraceLensError as error:
             self.error, self.exit_code = str(error), int(error.exit_code)
+        except MemoryError:
+            self.error, self.exit_code = "out of memory; a trace of fewer steps needs less", 3
         except Exception as error:
             # A defect of ours must not take the terminal with it.
             self.error, self.exit_code = f"internal error: {type(error).__name__}: {error}; please report it", 3
         self.done = True
 
-    def _open(self) -> object:
-        from tracelens.loading import load_trace
-        from tracelens.loading.choose import load_run
+    def _open(self) -> Session:
         from tracelens.tui.session import judge
 
-        run, path = self.run_directory, self.path
-        if run is None:
-            trace = load_trace(path, progress=self._report)
-        else:
-            trace, run = load_run(run, progress=self._report)
-            path = trace.source.path
-        self.progress = Progress(self.progress.total, self.progress.total, len(trace.events), reading=False)
-        return judge(path, trace, device=self.device, step=self.step, span=self.span, run=run)
+        trace, run = self._read(self.path, self.run_directory, self._report)
+        path = self.path if run is None else trace.source.path
+        size = trace.source.size
+        self.progress = Progress(size, size, len(trace.events), reading=False)
+        return judge(path, trace, self.portion, run)
 
-    def _report(self, done: int, total: int, events: int) -> None:
+    def _report(self, progress: Progress) -> None:
         if self.cancelled:
-            from tracelens.loading.load import StopReading
-
-            raise StopReading
-        self.progress = Progress(done, total, events)
+            raise Stopped
+        self.progress = progress
         time.sleep(PAUSE_S)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -13,23 +10,14 @@ import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Bytes, Int64s
 from tracelens.tui.coverage import Coverage
-from tracelens.tui.inks import EIGHTHS, GLYPHS, Ink
+from tracelens.tui.inks import EIGHTHS, GLYPHS, LABEL, MATCH, SELECTED
 from tracelens.tui.lanes import Lane, LaneKind
+from tracelens.tui.names import short_name
 from tracelens.tui.viewport import Viewport
 
-LABEL: Final = 32
-"""Added to an ink: the cell belongs to a slice that is wide enough for its name."""
-MATCH: Final = 64
-"""The cell holds a slice that the search found."""
-SELECTED: Final = 128
-"""The cell holds the selected slice."""
 NARROWEST_LABEL: Final = 4
 MOST_RUNS: Final = 8
 """More changes of ink than this in one line cost more bytes over a slow line than they tell."""
-
-FUNCTOR: Final = re.compile(
-    r"\b(?!(?:[AB]Unary|Binary)Functor|gpu_kernel_impl)(\w*(?:Functor|Ops|_kernel_impl|_kernel_cuda)\w*)"
-)
 
 Cells = npt.NDArray[np.str_]
 
@@ -145,35 +133,3 @@ def _runs(ink: Bytes, marks: Bytes) -> tuple[tuple[int, int, int], ...]:
     cuts = np.flatnonzero(np.diff(codes)) + 1
     firsts = [0, *cuts.tolist()]
     return tuple(zip(firsts, [*cuts.tolist(), len(codes)], codes[firsts].tolist(), strict=True))
-
-
-def ink_of(code: int) -> Ink:
-    """The ink of a run, without its marks."""
-    return Ink(code & (LABEL - 1))
-
-
-@lru_cache(maxsize=4096)
-def short_name(name: str) -> str:
-    """A kernel's name without return type, namespaces, template and call arguments; others as they are."""
-    plain = name.removeprefix("void ").replace("(anonymous namespace)", "anon")
-    # "Memcpy HtoD (Pinned -> Device)" says in brackets what it is.
-    if "<" not in plain and ("(" not in plain or " (" in plain):
-        return plain if "/" in plain or plain.count("::") < 2 else plain.rpartition("::")[2]
-    bare = "".join(_outside_brackets(plain)).strip()
-    return bare.rpartition("::")[2] or plain
-
-
-def telling_name(name: str) -> str:
-    """A kernel's short name and what it computes, which generic kernels have in their template arguments."""
-    base = short_name(name)
-    inner = dict.fromkeys(FUNCTOR.findall(name))
-    return " ".join([base, *[word for word in inner if word != base][:1]])
-
-
-def _outside_brackets(text: str) -> Iterator[str]:
-    depth = 0
-    for letter in text:
-        depth -= letter in ">)" and depth > 0
-        if not depth and letter not in "<>()":
-            yield letter
-        depth += letter in "<("

@@ -12,7 +12,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from tracelens.model import units
 from tracelens.tui.actions import Action, key_names, offered
-from tracelens.tui.timeline import Selection
+from tracelens.tui.selection import Selection
 from tracelens.tui.views.messages import Follow
 
 if TYPE_CHECKING:

@@ -133,6 +133,12 @@ class Shell(App[int]):
         self.lines("tabs").show([self.tabs()])
         self.sync_status()
 
+    def tell(self, title: str, rows: Sequence[Row]) -> None:
+        """Show rows over everything else."""
+        from tracelens.tui.views.dialog import TextDialog
+
+        self.push_screen(TextDialog(f"{title} (Esc leaves)", rows))
+
     def copy(self, text: str, what: str) -> None:
         """To the terminal's clipboard, and to a file for terminals that take none."""
         sequence = clipboard.sequences(text, os.environ)

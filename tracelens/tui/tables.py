@@ -15,19 +15,20 @@ from tracelens.analysis.table import Table as Rows
 from tracelens.model import units
 from tracelens.model.events import ABSENT, Category, Int64s
 from tracelens.model.names import names_of
+from tracelens.reporting.printable import short_place
+from tracelens.tui.atlas import Atlas
 from tracelens.tui.findings import findings_table
 from tracelens.tui.linked import Linked, duration, of_range
-from tracelens.tui.paint import telling_name
-from tracelens.tui.session import Atlas, Session
+from tracelens.tui.names import telling_name
+from tracelens.tui.session import Session
 from tracelens.tui.table import Column, Table
 
-TABLES: Final = ("kernels", "operators", "gaps", "syncs", "launches", "findings")
 AGGREGATES: Final = ("kernels", "operators")
 """Tables whose rows stand for many events each."""
 
 
 def linked_table(session: Session, atlas: Atlas, name: str) -> Linked:
-    """One of TABLES, costliest rows first."""
+    """One of the tables, costliest rows first."""
     if name == "findings":
         return findings_table(session, atlas)
     rows = session.analysis.tables[name]
@@ -93,8 +94,7 @@ def _count(value: float) -> str:
 
 
 def _file(where: str) -> str:
-    """The last two parts of a path with its line."""
-    return "/".join(where.split("/")[-2:])
+    return short_place(where)
 
 
 def _numbers(rows: Rows, name: str) -> npt.NDArray[Any]:

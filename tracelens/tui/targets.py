@@ -57,6 +57,6 @@ def _linked(text: str, look: Look) -> Iterator[Piece]:
     behind = 0
     for found in HANDLE.finditer(text):
         yield Piece(text[behind : found.start()], look)
-        yield Piece(found[0], look, Place("timeline", None, found[0]))
+        yield Piece(found[0], look, Place("timeline", found[0]))
         behind = found.end()
     yield Piece(text[behind:], look)

@@ -10,8 +10,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-from tracelens.tui.inks import Ink
-from tracelens.tui.paint import LABEL, MATCH, SELECTED, ink_of
+from tracelens.tui.inks import LABEL, MATCH, SELECTED, Ink, ink_of
 from tracelens.tui.rows import Look
 
 DARK: Final = {

@@ -12,23 +12,13 @@ from tracelens.tui.coverage import Coverage
 from tracelens.tui.follow import GapWalk
 from tracelens.tui.lanes import Lane, LaneKind
 from tracelens.tui.search import Query
+from tracelens.tui.selection import Selection
 from tracelens.tui.viewport import History, Viewport
 
 ZOOM_IN = (1, 2)
 ZOOM_OUT = (2, 1)
 PAN_SHARE = 4
 """A pan moves by one part of this many of the screen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What the cursor is on: an event's row, or the number of a gap among those of the device."""
-
-    row: int = ABSENT
-    gap: int = ABSENT
-
-    def __bool__(self) -> bool:
-        return self.row != ABSENT or self.gap != ABSENT
 
 
 class TimelineState:

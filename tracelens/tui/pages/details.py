@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from tracelens.analysis.describe import describe
 from tracelens.analysis.parts import Part
 from tracelens.analysis.where import places
+from tracelens.errors import TraceLensError
+from tracelens.loading.reread import event_args
 from tracelens.model import units
 from tracelens.model.events import ABSENT, NO_STREAM, Category, Trace
+from tracelens.reporting.details import to_text
+from tracelens.tui.atlas import Atlas
 from tracelens.tui.inks import CLASS_INKS, glyph
 from tracelens.tui.rows import Piece, Row, crop, quiet, row, strong
-from tracelens.tui.session import Atlas, Session
-from tracelens.tui.timeline import Selection
+from tracelens.tui.selection import Selection
+from tracelens.tui.session import Session
 
 CALLERS = 6
 """Enclosing events that are named."""
@@ -102,3 +108,18 @@ def _place(trace: Trace, at: int) -> str:
         return f"GPU {events.device[at]}" + (f" stream {stream}" if stream != NO_STREAM else "")
     lane = int(events.lane[at])
     return f"thread {trace.lanes.tid[lane]} {trace.lanes.thread[lane]}".strip()
+
+
+def full(atlas: Atlas, selection: Selection) -> list[Row]:
+    """As `tracelens show` prints it, arguments included; of events without a handle the arguments alone."""
+    handle = atlas.handle(selection)
+    try:
+        bare = handle is None
+        known = _bare(atlas.trace, selection.row) if bare else describe(atlas.trace, handle, atlas.numbered)
+        return [row(line) for line in to_text(known).splitlines()]
+    except TraceLensError as error:
+        return [row(str(error))]
+
+
+def _bare(trace: Trace, at: int) -> dict[str, Any]:
+    return {"name": trace.names[int(trace.events.name[at])], "arguments": event_args(trace, at)}

@@ -8,7 +8,7 @@ from typing import Final, cast
 from tracelens.loading.runs import Record, Run
 from tracelens.model import units
 from tracelens.reporting.schema import Document
-from tracelens.tui.paint import telling_name
+from tracelens.tui.names import telling_name
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, crop, cut, head, quiet, row, wrapped
 from tracelens.tui.runs import Change, StepFacts, changes
 from tracelens.tui.targets import FormOf, KernelOf

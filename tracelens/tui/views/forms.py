@@ -156,7 +156,7 @@ class FormsView(Vertical):
         if handle is None:
             self.post_message(Said(f"{form.capitalize()} does not run this kernel." if self.changed else ""))
         else:
-            self._open(form, Place("timeline", None, handle))
+            self._open(form, Place("timeline", handle))
 
     def _open(self, form: str, place: Place) -> None:
         path = self._run_directory.trace(form)

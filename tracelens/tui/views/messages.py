@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from textual.message import Message
 
 from tracelens.tui.links import Place
-from tracelens.tui.timeline import Selection
+from tracelens.tui.selection import Selection
 
 
 @dataclass

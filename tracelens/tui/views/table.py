@@ -10,14 +10,15 @@ from textual.containers import Vertical
 
 from tracelens.model import units
 from tracelens.model.events import ABSENT
+from tracelens.tui.atlas import Atlas
 from tracelens.tui.linked import Linked
 from tracelens.tui.pages.details import brief
 from tracelens.tui.rows import Row, quiet, row, strong, text
 from tracelens.tui.search import Query
-from tracelens.tui.session import Atlas, Session
+from tracelens.tui.selection import Selection
+from tracelens.tui.session import Session
 from tracelens.tui.table import Table
 from tracelens.tui.tables import linked_table
-from tracelens.tui.timeline import Selection
 from tracelens.tui.views.messages import Changed, Copy, Follow
 from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.table import TableView

@@ -10,11 +10,13 @@ from textual.containers import Vertical
 
 from tracelens.model.events import ABSENT
 from tracelens.tui.actions import TIMELINE, bindings
+from tracelens.tui.atlas import Atlas
 from tracelens.tui.follow import follow, follow_back
 from tracelens.tui.pages.details import brief
 from tracelens.tui.search import Query
-from tracelens.tui.session import Atlas, Session
-from tracelens.tui.timeline import ZOOM_IN, ZOOM_OUT, Selection, TimelineState
+from tracelens.tui.selection import Selection
+from tracelens.tui.session import Session
+from tracelens.tui.timeline import ZOOM_IN, ZOOM_OUT, TimelineState
 from tracelens.tui.views.messages import Asked, Changed, Details, Ranged, Said
 from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.timeline import LaneView, Minimap, Ruler
@@ -78,7 +80,7 @@ class TimelineView(Vertical, can_focus=True):
     def _range(self) -> tuple[int, int] | None:
         """The range being made, else the one that the tables show."""
         if self._mark is None:
-            return self._session.range
+            return self._session.portion.stretch
         first, last = sorted((self._mark, self.state.cursor_time))
         return first, last + 1
 
