@@ -24,7 +24,7 @@ def run(
 ) -> int:
     """Open a trace, a run directory or a directory of traces in the terminal, at a place of it; returns the exit code.
 
-    color is one of COLORS."""
+    color is one of COLORS. Another process reads the trace while this one imports the app."""
     _spare_bytes(fps)
     _follow_the_window()
     _choose_colors(color)
@@ -55,10 +55,11 @@ def _run_in(path: str) -> Run | None:
 
 
 def _opening(path: str, portion: Portion, run: Run | None) -> Opening:
-    """A trace that is being opened."""
+    """A trace that is being opened, by another process as far as it is reading."""
+    from tracelens.tui.apart import read_apart
     from tracelens.tui.opening import Opening
 
-    opening = Opening(path, portion=portion, run=run)
+    opening = Opening(path, portion=portion, run=run, read=read_apart)
     opening.start()
     return opening
 
