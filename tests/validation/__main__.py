@@ -1,5 +1,5 @@
-"""`python -m tests.validation table` writes tests/data/validation.md; `split` prints how much of the fit holds on steps
-that the constants have not seen; `keep RUN_DIR...` keeps measured runs."""
+"""`python -m tests.validation table` writes tests/data/validation.md; `split` writes tests/data/split.md: how much of
+the fit holds on steps that the constants have not seen; `keep RUN_DIR...` keeps measured runs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if __name__ == "__main__":
         for folder in sys.argv[2:]:
             keep(Path(folder))
     elif sys.argv[1] == "split":
-        from tests.validation.split import split_section
+        from tests.validation.split import write_split
 
-        print(split_section())
+        write_split()
     else:
         from tests.validation.table import write_table
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import exp, log
+from pathlib import Path
 from typing import Final
 
-from tests.validation.measured import Measured, measured
+from tests.validation.measured import FOLDER, Measured, measured
 from tracelens.advice import constants
 from tracelens.advice.blockers import Observation, find_blockers
 from tracelens.advice.facts import Facts, find_facts
@@ -20,6 +21,16 @@ from tracelens.advice.verdict import choose, verdict_of
 from tracelens.analysis import analyze
 from tracelens.loading import load_trace
 
+PAGE: Final = FOLDER / "split.md"
+HEAD: Final = """\
+# Fitted on halves
+
+The measured steps of [validation.md](validation.md), every second one judged with constants that were fitted anew on
+the others. Errors are of step times. The rules around the constants were made with all of them in view.
+
+`python -m tests.validation split` writes this page, in some minutes.
+
+"""
 SETS: Final = ("validation", "calibration", "measured")
 FITTED: Final = (
     "INFERENCE_HOST", "TRAINING_HOST", "GUARDS", "GENERATED_LAUNCH", "LIBRARY_CALL", "COMPILED_TRAINING", "TREE_FLOOR",
@@ -133,10 +144,11 @@ def unseen(steps: list[Known]) -> Outcome:
     return outcome(judged)
 
 
-def split_section() -> str:
-    """The comparison as a section of the page."""
+def write_split(path: Path = PAGE) -> None:
+    """Write the page of the comparison."""
     steps = sorted((step for name in SETS for step in known(name)), key=lambda step: step.step.name)
     seen = outcome((step, step.forms()) for step in steps)
     head = ["constants", "verdicts right", *(f"{form}, median / p90" for form in FORMS)]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    return "\n".join([*lines, seen.row("as they are"), unseen(steps).row("fitted on the other half")])
+    rows = [*lines, seen.row("as they are"), unseen(steps).row("fitted on the other half")]
+    path.write_text(HEAD + "\n".join(rows) + "\n")

@@ -28,7 +28,8 @@ A verdict is right when its form is within 5 % of the fastest and no simpler one
 are in ms, predicted / measured; `-` could not run; `*` is a measured time outside the predicted range. `both` is the
 faster of its variants. Host-bound times vary by 17 % (rms) between runs of one step.
 
-`python -m tests.validation table` writes this page."""
+[split.md](split.md) judges each half with constants fitted on the other. `python -m tests.validation table` writes this
+page."""
 
 
 @dataclass(frozen=True)
