@@ -117,3 +117,8 @@ def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:
 
     small, large = (input_copies(beside(size), 4_000.0).mid for size in (1 << 10, 1 << 26))
     assert large - small == pytest.approx(2 * 4 * ((1 << 26) - (1 << 10)) / 4_000)
+
+
+def test_times_are_plain_numbers_that_a_document_can_hold() -> None:
+    span = facts_of(*branches(SMALL)).span(C.STREAM_SPACING)
+    assert {type(span.expected), type(span.least), type(span.most)} == {float}

@@ -82,7 +82,7 @@ def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> floa
             ready[heir] = max(ready[heir], *begins, 0.0)
         ready[stream] += spent
         finish[final], last[stream] = ready[stream], final
-    return max(ready.values())
+    return float(max(ready.values()))
 
 
 def _holds(region: Region, edge: int, first: int) -> bool:
