@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tracelens.loading.runs import Run
+    from tracelens.tui.app import TraceLens
     from tracelens.tui.links import Place, Portion
     from tracelens.tui.opening import Opening
 
@@ -34,15 +35,22 @@ def run(
     files = [] if first is not None else _traces_in(path)
     picks = len(files) > 1 or any(file.is_dir() for file in files)
     opening = None if picks else _opening(str(first or path), place.portion, run)
-    from tracelens.tui.app import TraceLens
-
+    app_class = _imported_app()
     # What was imported stays: no collection need look at it again.
     gc.freeze()
     gc.enable()
-    app = TraceLens(opening, place=place, files=files, folder=path, run=run)
+    app = app_class(opening, place=place, files=files, folder=path, run=run)
     app.ascii = ascii or not (sys.stdout.encoding or "").lower().startswith("utf")
     app.run(mouse=mouse)
     return app.return_code or 0
+
+
+def _imported_app() -> type[TraceLens]:
+    """The app; what judges the trace once it is read is imported with it."""
+    import tracelens.tui.judging  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    from tracelens.tui.app import TraceLens
+
+    return TraceLens
 
 
 def _run_in(path: str) -> Run | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
@@ -19,10 +19,11 @@ from tracelens.tui.actions import EVERYWHERE, Situation, find, reminders
 from tracelens.tui.entrance import Entrance
 from tracelens.tui.links import TABLES, VIEWS, Place, Portion
 from tracelens.tui.opening import Opening
-from tracelens.tui.rows import Look, Piece, Row, cut_left, quiet, row
+from tracelens.tui.pages.tabs import tabs
+from tracelens.tui.rows import Piece, Row, cut_left, quiet, row
 from tracelens.tui.search import Query
 from tracelens.tui.selection import Selection
-from tracelens.tui.session import Session, judge
+from tracelens.tui.session import Session
 from tracelens.tui.targets import Checks, Filtered, FormOf, Stretch
 from tracelens.tui.views.messages import Follow, OpenPath, Ranged, Said, Walk
 from tracelens.tui.views.overview import OverviewView
@@ -296,6 +297,8 @@ class Desk(Entrance):
 
     @work(thread=True, exclusive=True, group="judge", exit_on_error=False)
     def _judge(self, session: Session, span: tuple[int, int] | None) -> None:
+        from tracelens.tui.judging import judge
+
         portion = Portion(session.analysis.device, range=span)
         try:
             judged = judge(session.path, session.trace, portion, session.run)
@@ -357,9 +360,7 @@ class Desk(Entrance):
         if self.session is None:
             return row(quiet(" tracelens"))
         views = [view for view in VIEWS if view != "forms" or self.has_run]
-        names = next(names for names in _tab_names(views, self.view) if sum(map(len, names)) <= self.size.width)
-        tabs = zip(views, names, strict=True)
-        return tuple(Piece(name, Look.CURSOR if view == self.view else Look.PLAIN) for view, name in tabs)
+        return tabs(views, self.view, self.size.width)
 
     def status(self) -> Row:
         """Where we are, and a few keys."""
@@ -390,11 +391,3 @@ class Desk(Entrance):
         if isinstance(self.screen, ModalScreen):
             return action == "quit"
         return registered.scope != EVERYWHERE or registered.valid(self.situation)
-
-
-def _tab_names(views: Sequence[str], shown: str) -> Iterator[list[str]]:
-    """What the tabs say: names, short names, or keys alone."""
-    keys = {view: find(f"view_{view}").keys[0] for view in views}
-    for length in (20, 4):
-        yield [f" {keys[view]} {view[:length].capitalize()} " for view in views]
-    yield [f" {keys[view]} {view.capitalize() if view == shown else ''}" for view in views]

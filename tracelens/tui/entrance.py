@@ -88,7 +88,7 @@ class Entrance(Shell):
         opening = message.opening
         if self._ticking is not None:
             self._ticking.stop()
-        if isinstance(opening.session, Session):
+        if opening.session is not None:
             await self.opened(opening.session)
         else:
             self.code = ExitCode(opening.exit_code)

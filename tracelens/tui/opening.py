@@ -108,9 +108,9 @@ class Opening(threading.Thread):
         self.done = True
 
     def _open(self) -> Session:
-        from tracelens.tui.session import judge
-
         trace, run = self._read(self.path, self.run_directory, self._report)
+        from tracelens.tui.judging import judge
+
         path = self.path if run is None else trace.source.path
         size = trace.source.size
         self.progress = Progress(size, size, len(trace.events), reading=False)

@@ -43,23 +43,3 @@ class Session:
         from tracelens.reporting.report import Report
 
         return Report(self.analysis, self.advice, self.run)
-
-
-def judge(
-    path: str,
-    trace: Trace,
-    portion: Portion,
-    run: Run | None = None,
-) -> Session:
-    """Analyze a portion of a trace and advise on it as `tracelens report` does; errors are those of `analyze`."""
-    # Deferred, so that what only looks at a session need not load the analysis.
-    from tracelens.advice import advise
-    from tracelens.analysis import analyze
-    from tracelens.reporting.document import build
-    from tracelens.tui.costs import largest_costs
-
-    analysis = analyze(trace, device=portion.device, step=portion.step, span=portion.range)
-    advice = advise(analysis, run.forms if run else None)
-    document = build(analysis, advice, run, limit=0)
-    costs = tuple(largest_costs(analysis))
-    return Session(path, analysis, advice, document, costs, portion, run)
