@@ -17,7 +17,8 @@ COLUMNS: Final = {
     "syncs": ("handle", "call", "ns", "busy_overlap_ns", "saving_ns", "operator", "where"),
     "launches": ("handle", "call", "ns", "latency_ns", "kernels", "operator", "where"),
 }
-"""The columns of each table. `host_ns` is an operator's own time; `saving_ns` is [low, high]."""
+"""The columns of each table. `host_ns` is an operator's own time; `start_ns` and `ns` of a gap are of what the window
+has of it; `saving_ns` is [low, high]."""
 SHOWN_ROWS: Final = 5
 """Rows of each table in text and Markdown, unless asked otherwise."""
 
