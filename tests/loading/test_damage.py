@@ -315,6 +315,8 @@ GAPS = {
     ";": SKIPPED,
     "}": SKIPPED,
     ",[": SKIPPED,
+    ",[1, 2],": SKIPPED,
+    ', "}{" ,': SKIPPED,
     "]": "array of events closed too soon",
 }
 
@@ -329,6 +331,23 @@ def test_what_lies_between_events_is_counted_and_costs_none(gap: str, bare: bool
     assert trace.metadata == ({} if bare else {"z": 1})
     assert kinds(trace)[GAPS[gap]] == 1
     assert all(repair.example for repair in trace.repairs)
+
+
+@pytest.mark.parametrize("gap", [",,", "\n", ",\f", ",1,", ",x"])
+def test_what_lies_between_all_events_costs_none(gap: str, tmp_path: Path) -> None:
+    data = '{"traceEvents": [' + gap.join(json.dumps(event(f"op {n}", ts=n)) for n in range(3000)) + "]}"
+    trace = load_bytes(data.encode(), tmp_path)
+    assert columns_of(trace)["name"] == [f"op {n}" for n in range(3000)]
+    assert sum(kinds(trace).values()) == 2999
+    assert trace.events.offset[2999] == data.rindex("{")
+
+
+def test_empty_events_are_counted_and_their_neighbours_keep_their_arguments(tmp_path: Path) -> None:
+    first, second = (event(name, args={"bytes": size}) for name, size in (("a", 5), ("b", 7)))
+    trace = load_events(["{ }", first, "{}", "{}", second, "{}"], tmp_path)
+    assert kinds(trace) == {"empty events skipped": 4}
+    assert columns_of(trace)["name"] == ["a", "b"]
+    assert columns_of(trace)["bytes"] == [(0, 5), (1, 7)]
 
 
 MEMBERS = {

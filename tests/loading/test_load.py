@@ -63,12 +63,11 @@ def test_odd_events_are_kept(tmp_path: Path) -> None:
     odd: list[dict[str, Any]] = [
         {"ph": "X", "name": "no cat", "pid": 1, "tid": 1, "ts": 5},
         {"ph": "?"},
-        {},
         {"ph": "b", "cat": "mine", "id": "0x1", "ts": 5},
     ]
     events = load_events([event(), *odd], tmp_path).events
-    assert len(events) == 5
-    assert events.category[1:].tolist() == [Category.OTHER] * 4
+    assert len(events) == 4
+    assert events.category[1:].tolist() == [Category.OTHER] * 3
 
 
 @pytest.mark.parametrize(

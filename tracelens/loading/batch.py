@@ -13,10 +13,12 @@ from tracelens.loading.careful import Record
 from tracelens.loading.fields import DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.numbers import LONGEST, clamped
 from tracelens.loading.tables import Tables
-from tracelens.model.events import ABSENT, NO_STREAM, Int64s, Written
+from tracelens.model.events import ABSENT, NO_STREAM, Bools, Int64s, Written
 
 NO_TIME: Final = -(2**63)
 """A start that the event does not give."""
+SHORTEST: Final = len('{"":1}')
+"""Bytes of an object that holds anything."""
 OUT_OF_RANGE: Final = "numbers too large for their column"
 
 Sparse: TypeAlias = tuple[npt.NDArray[np.integer], npt.NDArray[Any]]
@@ -34,6 +36,14 @@ class Batch(Written):
         before = {name: int(np.searchsorted(rows, count)) for name, (rows, _) in self.sparse.items()}
         sparse = {name: (rows[: before[name]], values[: before[name]]) for name, (rows, values) in self.sparse.items()}
         return Batch(**{name: column[:count] for name, column in self.columns().items()}, sparse=sparse)
+
+    def of(self, kept: Bools) -> Batch:
+        """The events of a mask."""
+        place = np.cumsum(kept) - 1
+        sparse: dict[str, Sparse] = {}
+        for name, (rows, values) in self.sparse.items():
+            sparse[name] = place[rows[kept[rows]]], values[kept[rows]]
+        return Batch(**{name: column[kept] for name, column in self.columns().items()}, sparse=sparse)
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """The columns that every event fills, by name."""

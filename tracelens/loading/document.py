@@ -24,6 +24,7 @@ EVENT_BEGINS: Final = rb'\{\s*+"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"\s*+
 """What only an event begins with: damage ends there at the latest."""
 _MORE_EVENTS: Final = re.compile(rb"[\s,]*+" + EVENT_BEGINS)
 _LOOK_AHEAD: Final = 1 << 12
+_SHOWN: Final = 80
 _KEY: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*+:\s*+)', re.DOTALL)
 _UNFINISHED_KEY: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\\?|"\s*+|"\s*+:\s*+)\Z', re.DOTALL)
 _LINE_WITH_KEY: Final = re.compile(rb'\n[ \t\r]{0,4}(?="[^"\n]*+"\s*+:)')
@@ -172,7 +173,8 @@ class Document:
         """Move past white space and so many commas, or none before what closes; False at the end of the text."""
         gap = leading_gap(self._window)
         closes = closing and self._window.data.startswith(closing, len(gap))
-        note_gap(gap, 0 if commas and closes else commas, self._window, self._repairs)
+        follows = self._window.data[len(gap) : len(gap) + _SHOWN]
+        note_gap(gap, 0 if commas and closes else commas, follows, self._window.offset, self._repairs)
         self._window.drop(len(gap))
         return bool(self._window.data)
 

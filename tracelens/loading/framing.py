@@ -21,7 +21,10 @@ CLOSE: Final = ord("}")
 EVENT_DEPTH: Final = 1
 _BACKSLASH: Final = ord("\\")
 _COMMA: Final = ord(",")
-_FIRST_GAP: Final = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
+_FIRST_GAP: Final = re.compile(rb"[\s,]*+")
+"""What is before the first event the reader has judged."""
+_BRACKETS: Final = re.compile(rb"[\[\]:]")
+"""What begins or ends an array, or is no array at all: events behind it may not be of this one."""
 _GAP: Final = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 _LONGEST_GAP: Final = 64
 _USUAL_RUN: Final = 16
@@ -63,6 +66,8 @@ class Frame:
     """Whether each brace opens."""
     strings_before: Int64s
     """How many strings lie before each brace."""
+    odd_gaps: tuple[int, ...]
+    """Events that have something else before them than white space and one comma, which is not theirs."""
     clean: bool
     """Whether nothing in the slab speaks against going on after the last event."""
 
@@ -87,7 +92,7 @@ def frame_events(data: bytes) -> Frame:
     begin = np.flatnonzero(is_open[:limit] & (depth[:limit] == EVENT_DEPTH))
     end = np.flatnonzero(~is_open[:limit] & (depth[:limit] == 0))
     starts, ends = braces[begin[: len(end)]], braces[end]
-    whole = _regular(data, text, starts, ends)
+    whole, odd_gaps = _regular(data, text, starts, ends)
     last = int(end[whole - 1]) + 1 if whole else 0
     strings = int(strings_before[last - 1]) if whole else 0
     return Frame(
@@ -100,6 +105,7 @@ def frame_events(data: bytes) -> Frame:
         depth[:last],
         is_open[:last],
         strings_before[:last],
+        odd_gaps,
         clean=whole == len(end) and limit == len(braces),
     )
 
@@ -157,10 +163,11 @@ def _trusted(text: Bytes, opens: Int64s, closes: Int64s) -> tuple[Bytes, int]:
     return after, int(opens[np.argmin(fits)])
 
 
-def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> int:
-    """How many of the leading events have white space and one comma before them, which the first may lack."""
+def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> tuple[int, tuple[int, ...]]:
+    """How many of the leading events are of one array, and which have something odd before them."""
+    odd: list[int] = []
     if not len(starts):
-        return 0
+        return 0, ()
     before = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1] + 1))
     middle = len(starts) // 2
     usual = data[int(before[middle]) : int(starts[middle])][:_LONGEST_GAP]
@@ -168,6 +175,10 @@ def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> int:
     for shift, char in enumerate(usual):
         same &= text.take(before + shift, mode="clip") == char
     for index in np.flatnonzero(~same).tolist():
-        if not (_GAP if index else _FIRST_GAP).fullmatch(data, int(before[index]), int(starts[index])):
-            return index
-    return len(starts)
+        begin, end = int(before[index]), int(starts[index])
+        if (_GAP if index else _FIRST_GAP).fullmatch(data, begin, end):
+            continue
+        if _BRACKETS.search(data, begin, end):
+            return index, tuple(odd)
+        odd.append(index)
+    return len(starts), tuple(odd)

@@ -18,7 +18,7 @@ from tracelens.loading.careful import UNKNOWN_PHASE
 from tracelens.loading.document import Document
 from tracelens.loading.hardware import devices_of, vendor_of
 from tracelens.loading.links import link
-from tracelens.loading.reader import UNREADABLE, EventReader
+from tracelens.loading.reader import SKIPPED, EventReader
 from tracelens.loading.scan import Scanner
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
@@ -74,7 +74,7 @@ def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str,
     names, lanes = tables.names.all, tables.lanes.lanes()
     args = columns.take_sparse()
     events, base = events_of(columns, names, lanes, tables.repairs)
-    if np.all(events.phase == UNKNOWN_PHASE) and (len(events) or tables.repairs.made(UNREADABLE)):
+    if np.all(events.phase == UNKNOWN_PHASE) and (len(events) or any(map(tables.repairs.made, SKIPPED))):
         raise UnreadableError(f"{source.path}: JSON, but no trace events: none has a ph; give a torch.profiler trace")
     vendor = vendor_of(events, names, tables.category_words, metadata, args)
     devices = devices_of(events, metadata)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Final, Protocol
 
 import numpy as np
 
-from tracelens.loading.batch import Batch, empty_batch, fill
+from tracelens.loading.batch import SHORTEST, Batch, empty_batch, fill
 from tracelens.loading.careful import decode_one
 from tracelens.loading.document import EVENT_BEGINS, end_of_value
 from tracelens.loading.framing import Frame, frame_events
-from tracelens.loading.separators import leading_gap, note_gap
+from tracelens.loading.separators import STRAY, UNREADABLE, leading_gap, note_between, note_gap
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
 
@@ -36,15 +37,16 @@ class Decoder(Protocol):
         ...
 
 
-UNREADABLE: Final = "unreadable event skipped"
+EMPTY: Final = "empty events skipped"
+SKIPPED: Final = (UNREADABLE, EMPTY)
+"""Repairs that count what is no row."""
 _NEXT_EVENT: Final = re.compile(rb"\}\s*+,?\s*+(?=" + EVENT_BEGINS + rb")")
 _ARRAY_END: Final = re.compile(rb'\}\s*+,?\s*+(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
 _STRAY_LEAD: Final = re.compile(rb'[^{"]++(?=' + EVENT_BEGINS + rb")")
-_STRAY: Final = re.compile(
-    rb'[\s,]*+([^\s,:"\[\]{}]++|"(?:[^"\\]|\\.)*+")(?=\s*[,\]])',
+_STRAY_RUN: Final = re.compile(
+    rb"(?:" + STRAY.pattern + rb")(?=\s*[,\]])(?:[ \t\r\n]*+,[ \t\r\n]*+(?:" + STRAY.pattern + rb")(?=\s*[,\]]))*+",
     re.DOTALL,
 )
-"""An element of the array that is neither object nor array."""
 _ELEMENT_END: Final = re.compile(rb'\s*+(?:,(?!\s*+"[^"]*+"\s*+:)|\])')
 _BETWEEN: Final = re.compile(rb"[\s,]*")
 
@@ -65,7 +67,7 @@ class EventReader:
         """Hand on all events up to the end of the array, which is dropped; False if the text ends first."""
         self._commas = 0
         while not self._closed():
-            if self._skip_stray():
+            if self._skip_strays():
                 continue
             frame = self._frame()
             if len(frame):
@@ -84,7 +86,8 @@ class EventReader:
         gap = leading_gap(self._window)
         closing = self._window.data[len(gap) : len(gap) + 1] == b"]"
         wanted = 0 if closing and self._commas else self._commas
-        if closing | note_gap(gap, wanted, self._window, self._tables.repairs):
+        follows = self._window.data[len(gap) : len(gap) + BLANK]
+        if closing | note_gap(gap, wanted, follows, self._window.offset, self._tables.repairs):
             self._window.drop(len(gap) + closing)
             self._commas = None
         return closing
@@ -97,13 +100,16 @@ class EventReader:
             if not window.data:
                 window.more()
 
-    def _skip_stray(self) -> bool:
-        """Whether an element that is no object comes next; if so, count it and drop it."""
-        found = _STRAY.match(self._window.data)
-        begin, end = found.span(1) if found else self._stray_array()
+    def _skip_strays(self) -> bool:
+        """Whether elements that are no objects come next; if so, count and drop them."""
+        at = _BETWEEN.match(self._window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        found = _STRAY_RUN.match(self._window.data, at)
+        begin, end = found.span() if found else self._stray_array()
         if not end:
             return False
-        self._tables.repairs.add(UNREADABLE, self._window.data[begin:end][:200], self._window.offset + begin)
+        count = len(STRAY.findall(found[0])) if found else 1
+        text, offset = self._window.data[begin : min(end, begin + 200)], self._window.offset + begin
+        self._tables.repairs.add(UNREADABLE, text, offset, count)
         self._window.drop(end)
         self._commas = 1
         return True
@@ -127,13 +133,32 @@ class EventReader:
         """Decode the framed events up to the first one that is beyond mending in its frame."""
         batch, count = self._decoder.decode(self._window.data, frame, self._window.offset)
         if count:
-            self._emit(batch)
+            self._note_gaps(frame, count)
+            self._emit(self._with_members(batch, frame))
             self._window.drop(int(frame.ends[count - 1]) + 1)
         if count < len(frame):
             self._take_damaged()
             return
         self._commas = 1
         self._slab = min(SLAB, self._slab * 2) if frame.clean else SMALL_SLAB
+
+    def _note_gaps(self, frame: Frame, count: int) -> None:
+        """Count what is wrong before the events of the frame that were read."""
+        data, offset = self._window.data, self._window.offset
+        for event in takewhile(count.__gt__, frame.odd_gaps):
+            begin, end = int(frame.ends[event - 1]) + 1 if event else 0, int(frame.starts[event])
+            wanted = 1 if event else None
+            note_between(data[begin:end], wanted, data[end : end + BLANK], offset + begin, self._tables.repairs)
+
+    def _with_members(self, batch: Batch, frame: Frame) -> Batch:
+        """The batch without its empty events: columns for millions of them would be many times the file."""
+        empty = batch.length < SHORTEST
+        if not empty.any():
+            return batch
+        first = int(frame.starts[int(empty.argmax())])
+        text, offset = self._window.data[first : first + BLANK], self._window.offset + first
+        self._tables.repairs.add(EMPTY, text, offset, int(np.count_nonzero(empty)))
+        return batch.of(~empty)
 
     def _lengthen(self) -> bool:
         """Look at more text for the end of an event; False when there is none or the event is absurdly long."""

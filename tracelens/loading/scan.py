@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
+from tracelens.loading.batch import SHORTEST, Batch, Sparse, empty_batch, fill, sparse_dtype
 from tracelens.loading.careful import Record, decode_one, parse_mended
 from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
@@ -127,7 +127,7 @@ class Scanner:
 
     def _decode_odd(self, slab: Slab, batch: Batch) -> tuple[Batch, int]:
         """Decode the odd events one by one; the batch ends before the first that cannot be read."""
-        rows = np.flatnonzero(slab.odd).tolist()
+        rows = np.flatnonzero(slab.odd & (batch.length >= SHORTEST)).tolist()
         records: list[Record] = []
         for row in rows:
             found = decode_one(slab.event(row), int(batch.offset[row]), self._tables.repairs)

@@ -11,6 +11,9 @@ from tracelens.loading.stream import TextWindow
 SPARE_COMMAS: Final = "spare commas"
 MISSING_COMMAS: Final = "missing commas"
 STRAY_CONTROLS: Final = "control characters between values"
+STRAY: Final = re.compile(rb'[^\s,:"\[\]{}]++|"(?:[^"\\]|\\.)*+"|\[[^"\[\]{}]*+\]', re.DOTALL)
+"""An element of the array of events that is no event: a word, a text, or an array of words."""
+UNREADABLE: Final = "unreadable event skipped"
 _GAP: Final = re.compile(rb"[\s,]*+")
 _CONTROLS: Final = re.compile(rb"[\f\v]")
 _VALUES: Final = (b"{", b"[", b'"')
@@ -25,19 +28,28 @@ def leading_gap(window: TextWindow) -> bytes:
             return window.data[:end]
 
 
-def note_gap(gap: bytes, commas: int | None, window: TextWindow, repairs: RepairLog) -> bool:
-    """Count what is wrong with a gap at the head of the window, and say whether anything is.
+def note_gap(gap: bytes, commas: int | None, follows: bytes, offset: int, repairs: RepairLog) -> bool:
+    """Count what is wrong with white space and commas, and say whether anything is.
 
-    `commas` should be in it, None for any number; they lack only before what may be a value."""
-    note_controls(gap, window.offset, repairs)
-    found, follows = gap.count(b","), window.data[len(gap) : len(gap) + 1]
+    `commas` should be there, None for any number; they lack only before what may be a value."""
+    note_controls(gap, offset, repairs)
+    found = gap.count(b",")
     wrong = {
-        MISSING_COMMAS: commas is not None and found < commas and follows in _VALUES,
+        MISSING_COMMAS: commas is not None and found < commas and follows[:1] in _VALUES,
         SPARE_COMMAS: commas is not None and found > commas,
     }
     for kind in filter(wrong.get, wrong):
-        repairs.add(kind, window.data[:_SHOWN], window.offset)
+        repairs.add(kind, gap[:_SHOWN] + follows[:_SHOWN], offset)
     return any(wrong.values()) or bool(_CONTROLS.search(gap))
+
+
+def note_between(text: bytes, commas: int | None, follows: bytes, offset: int, repairs: RepairLog) -> None:
+    """Count what is wrong between two events: elements that are no events, or else the gap."""
+    strays = STRAY.findall(text)
+    if strays:
+        repairs.add(UNREADABLE, text[:_SHOWN], offset, len(strays))
+    else:
+        note_gap(text, commas, follows, offset, repairs)
 
 
 def note_controls(gap: bytes, offset: int, repairs: RepairLog) -> None:
