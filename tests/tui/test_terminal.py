@@ -133,6 +133,19 @@ def test_a_signal_leaves_the_terminal_as_it_was(
     assert "What costs most" not in screen
 
 
+def test_a_window_that_grew_shows_the_shell_alone_again(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
+    terminal = Terminal(tmp_path, (80, 24), [eager.name])
+    terminals.append(terminal)
+    terminal.wait("What costs most")
+    terminal.resize(50, 12)
+    terminal.wait("tracelens needs a terminal")
+    terminal.resize(200, 50)
+    terminal.wait("1 Overview", "What costs most")
+    terminal.press("q")
+    screen = terminal.wait("code 0", "\necho")
+    assert [line for line in screen.splitlines() if line.strip()] == ["code 0", "echo"]
+
+
 def test_what_is_copied_reaches_the_clipboard_oftmux(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
     terminal = Terminal(tmp_path, (80, 24), [eager.name])
     terminals.append(terminal)

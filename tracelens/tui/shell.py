@@ -10,6 +10,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.widgets import ContentSwitcher
 
@@ -19,6 +20,7 @@ from tracelens.tui.actions import EVERYWHERE, bindings
 from tracelens.tui.plain import PlainText
 from tracelens.tui.rows import Row, row, strong
 from tracelens.tui.signals import end_cleanly, resume_once
+from tracelens.tui.terminal import erasing
 from tracelens.tui.theme import DEFAULTS, THEMES
 from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.prompt import Prompt
@@ -60,6 +62,10 @@ class Shell(App[int]):
         self._said = ""
         self.ascii = False
         """Whether to draw with ASCII alone."""
+
+    def get_driver_class(self) -> type[Driver]:
+        """The driver of the platform, which leaves nothing behind."""
+        return erasing(super().get_driver_class())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What every line goes through before it is drawn."""
