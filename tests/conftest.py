@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 
 from hypothesis import settings
@@ -9,6 +10,11 @@ from hypothesis import settings
 # Examples are timed by nobody: a busy machine is no failure.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
+
+
+# Traces read without the product's loader are millions of objects that stay: looking at them again and again took most
+# of the time.
+gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_configure() -> None:
