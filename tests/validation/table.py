@@ -16,6 +16,7 @@ from tracelens.loading import load_trace
 
 TABLE = FOLDER / "validation.md"
 SETS = {
+    "unseen": "Put away unseen for [the second run](second_run.md); constants have seen these measurements since.",
     "validation": "Put away unseen for [the first run](first_run.md); constants have seen these measurements since.",
     "calibration": "Constants were fitted with these measurements in view.",
     "measured": "Constants were fitted with these measurements in view; the programs were not kept.",
