@@ -150,12 +150,13 @@ def test_every_event_before_a_cut_is_kept(cut: int, tmp_path: Path) -> None:
         assert {name: values[: len(whole)] for name, values in full.items()} == columns_of(trace)
 
 
+MANY = zipped(kineto([event(f"op {n}", ts=n) for n in range(3000)]))
+
+
 @QUIET
 @given(share=st.floats(0.2, 0.999))
 def test_a_cut_gzip_file_keeps_what_can_be_inflated(share: float, tmp_path: Path) -> None:
-    many = [event(f"op {n}", ts=n) for n in range(3000)]
-    data = zipped(kineto(many))
-    trace = load_bytes(data[: int(len(data) * share)], tmp_path, "trace.json.gz")
+    trace = load_bytes(MANY[: int(len(MANY) * share)], tmp_path, "trace.json.gz")
     assert 0 < len(trace.events) <= 3000
     assert columns_of(trace)["name"] == [f"op {n}" for n in range(len(trace.events))]
     assert kinds(trace)["file cut short"] == 1

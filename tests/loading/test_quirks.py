@@ -346,7 +346,7 @@ def test_a_zstd_bomb_is_stopped_and_said_so(tmp_path: Path, monkeypatch: pytest.
     zstandard = importlib.import_module("zstandard")
     blocks = unzstd([zstandard.ZstdCompressor().compress(bytes(1 << 27))])
     assert max(map(len, blocks)) < 1 << 24
-    bomb = zstandard.ZstdCompressor().compress(b"[" + b'{"ph":"X","ts":1},' * 500_000)
+    bomb = zstandard.ZstdCompressor().compress(b"[" + b'{"ph":"X","ts":1},' * 240_000)
     assert "300-fold" in load_bytes(bomb, tmp_path, "bomb.json.zst").repairs[-1].example
 
 
