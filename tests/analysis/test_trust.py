@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -358,3 +360,18 @@ def test_a_short_range_does_not_blame_the_recording() -> None:
         builder.launch("gemm", 100 + number * 20, 5, at=108 + number * 20, runs=10)
     found = analyze(builder.trace(), span=(0, 60_000)).trust
     assert of(found, "linked").passed
+
+
+def test_waits_among_the_kernels_of_an_accelerator_lower_trust(tmp_path: Path) -> None:
+    def device(number: int, **args: int) -> dict[str, Any]:
+        place = {"pid": 0, "tid": 7, "ts": number * 20, "dur": 10, "args": {"stream": 7, "correlation": number, **args}}
+        return {"ph": "X", "cat": "mtia_ccp_events", "name": "pe_exe", **place}
+
+    call = {"ph": "X", "cat": "mtia_runtime", "name": "runFunction", "pid": 9, "tid": 9, "dur": 2}
+    calls = [call | {"ts": n * 20 - 5, "args": {"correlation": n}} for n in range(1, 31)]
+    for waits, level in ((0, "ok"), (6, "degraded")):
+        work = [device(n, **({"wait_on_stream": 3} if n <= waits else {})) for n in range(1, 31)]
+        path = tmp_path / "trace.json"
+        path.write_text(json.dumps({"traceEvents": [*calls, *work]}))
+        found = analyze(load_trace(path), span="all").trust
+        assert (of(found, "waits_as_work").value, found.level) == (waits / 30, level)

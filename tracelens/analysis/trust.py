@@ -14,6 +14,7 @@ from tracelens.analysis import recording
 from tracelens.analysis.extent import device_rows, recorded_end
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
+from tracelens.model import arguments
 from tracelens.model.events import SUBMITS, Category, Int64s, Trace, among
 from tracelens.model.intervals import covered
 from tracelens.model.units import counted, duration, share
@@ -72,7 +73,8 @@ def judge_trust(trace: Trace, steps: Steps, timeline: Timeline, attribution: Att
     """All checks, failed ones first; the level is that of the worst."""
     work = recording.work_in_window(trace, steps, timeline.device)
     evidence = Evidence(trace, steps, timeline, attribution, work)
-    judged = [_device_events(evidence)] + [rule.judge(evidence) for rule in RULES]
+    rules = (*RULES, WAITS_AS_WORK) if trace.vendor == "mtia" else RULES
+    judged = [_device_events(evidence)] + [rule.judge(evidence) for rule in rules]
     checks = sorted((check for check, _ in judged), key=lambda check: check.passed)
     fatal = any(unusable for _, unusable in judged)
     level = "unusable" if fatal else "ok" if all(check.passed for check in checks) else "degraded"
@@ -92,7 +94,9 @@ def _why_nothing_ran(evidence: Evidence) -> str:
     trace, events = evidence.trace, evidence.trace.events
     window = evidence.steps.window
     if len(window.tiles) and window.tiles[0, 0] >= recorded_end(trace):
-        return f"the range lies outside the recording, which lasts {duration(recorded_end(trace))}; choose another range"
+        return (
+            f"the range lies outside the recording, which lasts {duration(recorded_end(trace))}; choose another range"
+        )
     if events.device_work().any():
         return "no device work in this window; choose another step, range or device"
     if recording.losses(trace):
@@ -142,6 +146,16 @@ def _uneven_allocation(evidence: Evidence) -> float | None:
     allocating = covered(pieces, tiles[:, 0], tiles[:, 1])
     steady = len(tiles) > 1 and np.all(allocating >= ALLOCATING_STEP * (tiles[:, 1] - tiles[:, 0]))
     return 0.0 if steady else evidence.attribution.share("dispatch", "allocator")
+
+
+def _waits_as_work(evidence: Evidence) -> float | None:
+    """Share of the device's time, one after the other, in events that wait on a stream."""
+    column, duration = evidence.trace.args.get(arguments.WAIT_STREAM), evidence.trace.events.duration
+    total = int(duration[evidence.work].sum())
+    if not total:
+        return None
+    waits = evidence.work[np.isin(evidence.work, column.rows)] if column else evidence.work[:0]
+    return int(duration[waits].sum()) / total
 
 
 def _overlap(evidence: Evidence) -> float | None:
@@ -310,3 +324,14 @@ RULES: Final = (
         noun="record",
     ),
 )
+
+WAITS_AS_WORK: Final = Rule(
+    "waits_as_work",
+    _waits_as_work,
+    0.0,
+    None,
+    "no wait counts as device work",
+    "{share} of the device's time is waits that this accelerator records among its kernels, so the kernel share is "
+    "too high and no form's time is sure; compare measured steps instead",
+)
+"""For the accelerators that do so alone."""
