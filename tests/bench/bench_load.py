@@ -14,6 +14,7 @@ import importlib.util
 import json
 import re
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -93,6 +94,8 @@ class Measurement:
     """One run of one reader."""
 
     seconds: float
+    cpu_seconds: float
+    """Of all threads: what is left to compare by where other work shares the machine."""
     peak_bytes: int
 
 
@@ -100,17 +103,17 @@ def measure(name: str, path: Path) -> Measurement:
     """Run a reader on a file in a process of its own."""
     command = [sys.executable, "-m", "tests.bench.bench_load", "--measure", name, str(path)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    seconds, peak = ran.stdout.split()[-2:]
-    return Measurement(float(seconds), int(peak))
+    seconds, used, peak = ran.stdout.split()[-3:]
+    return Measurement(float(seconds), float(used), int(peak))
 
 
 def measure_here(name: str, path: str) -> None:
-    """Print the seconds that a reader takes, imports left out, and the peak memory of this process in bytes."""
+    """Print the seconds that a reader takes by the clock and by the processor, imports left out, and the peak memory
+    of this process in bytes."""
     read = READERS[name]()
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), time.process_time()
     read(path)
-    seconds = time.perf_counter() - begin
-    print(seconds, peak_bytes())
+    print(time.perf_counter() - begin, time.process_time() - used, peak_bytes())
 
 
 def peak_bytes() -> int:
@@ -145,16 +148,28 @@ def main() -> None:
     if options.measure:
         measure_here(*options.measure)
         return
-    readers = [name for name in READERS if name != PEER or importlib.util.find_spec("hta")]
     with tempfile.TemporaryDirectory() as folder:
-        plain, zipped = Path(folder, "trace.json"), Path(folder, "trace.json.gz")
-        repeat_trace(options.trace, plain, int(options.mb * 1e6))
-        zipped.write_bytes(gzip.compress(plain.read_bytes(), compresslevel=6, mtime=0))
-        measured: dict[str, list[Measurement]] = {name: [] for name in readers}
-        for _ in range(ROUNDS):
-            for name in readers:
-                measured[name].append(measure(name, zipped if name.endswith("gzip") else plain))
-        print_table(plain.stat().st_size, measured)
+        plain, zipped = write_traces(options.trace, Path(folder), options.mb)
+        print_table(plain.stat().st_size, measure_all(plain, zipped, ROUNDS))
+
+
+def write_traces(source: Path, folder: Path, megabytes: float) -> tuple[Path, Path]:
+    """A trace of this size, plain and compressed."""
+    plain, zipped = folder / "trace.json", folder / "trace.json.gz"
+    repeat_trace(source, plain, int(megabytes * 1e6))
+    with plain.open("rb") as text, gzip.open(zipped, "wb", compresslevel=6) as packed:
+        shutil.copyfileobj(text, packed)
+    return plain, zipped
+
+
+def measure_all(plain: Path, zipped: Path, rounds: int) -> dict[str, list[Measurement]]:
+    """Every reader that is installed, in turn."""
+    readers = [name for name in READERS if name != PEER or importlib.util.find_spec("hta")]
+    measured: dict[str, list[Measurement]] = {name: [] for name in readers}
+    for _ in range(rounds):
+        for name in readers:
+            measured[name].append(measure(name, zipped if name.endswith("gzip") else plain))
+    return measured
 
 
 if __name__ == "__main__":

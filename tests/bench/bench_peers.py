@@ -31,6 +31,10 @@ TOOLS: Final = {
         "analysis = TraceAnalysis(trace_files={0: path}, trace_dir=os.path.dirname(path)); "
         "analysis.get_idle_time_breakdown(ranks=[0], visualize=False)",
     ),
+    "tracelens report --json": (
+        "",
+        "import sys; from tracelens.__main__ import main; sys.argv[1:1] = ['report', '--json']; main()",
+    ),
     "AMD TraceLens, tree": (
         "TraceLens",
         "import sys; from TraceLens.TreePerf import TreePerfAnalyzer; TreePerfAnalyzer.from_file(sys.argv[1])",
@@ -59,17 +63,23 @@ def main() -> None:
     parser.add_argument("--mb", type=float, default=50)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
-    tools = {name: code for name, (needs, code) in TOOLS.items() if not needs or importlib.util.find_spec(needs)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
         repeat_trace(options.trace, path, int(options.mb * 1e6))
-        runs: dict[str, list[Run]] = {name: [] for name in tools}
-        for _ in range(options.rounds):
-            for name, code in tools.items():
-                runs[name].append(run(["-c", code, str(path)]))
+        runs = run_all(path, options.rounds)
         print_table(path.stat().st_size, runs)
-    for name in TOOLS.keys() - tools.keys():
+    for name in TOOLS.keys() - runs.keys():
         print(f"{name} is not installed")
+
+
+def run_all(path: Path, rounds: int) -> dict[str, list[Run]]:
+    """Every tool that is installed, in turn."""
+    tools = {name: code for name, (needs, code) in TOOLS.items() if not needs or importlib.util.find_spec(needs)}
+    runs: dict[str, list[Run]] = {name: [] for name in tools}
+    for _ in range(rounds):
+        for name, code in tools.items():
+            runs[name].append(run(["-c", code, str(path)]))
+    return runs
 
 
 if __name__ == "__main__":
