@@ -12,6 +12,9 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from tracelens.exitcodes import ExitCode
@@ -26,6 +29,12 @@ from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.prompt import Prompt
 
 SMALLEST = (60, 16)
+
+
+class Ground(Screen[None]):
+    """The screen below all dialogs. Widgets show that they have the focus: it need not be painted anew for that."""
+
+    focused = reactive[Widget | None](None, repaint=False)
 
 
 class Shell(App[int]):
@@ -62,6 +71,10 @@ class Shell(App[int]):
         self._said = ""
         self.ascii = False
         """Whether to draw with ASCII alone."""
+
+    def get_default_screen(self) -> Screen[None]:
+        """The screen that the views are on."""
+        return Ground(id="_default")
 
     def get_driver_class(self) -> type[Driver]:
         """The driver of the platform, which leaves nothing behind."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -60,6 +60,7 @@ class TableView(Widget, can_focus=True):
         """The place of the order in the first line below the heading."""
         self._drawn: dict[int, tuple[int, bool]] = {}
         """What each line of the screen shows: a row, and whether the cursor is on it."""
+        self._fits = Size(0, 0)
         self._fitted: tuple[Table, int, list[int]] | None = None
 
     def on_mount(self) -> None:
@@ -83,9 +84,11 @@ class TableView(Widget, can_focus=True):
         self._drawn.clear()
         self.refresh()
 
-    def on_resize(self) -> None:
-        """Columns follow the width."""
-        self.rearranged()
+    def on_resize(self, event: events.Resize) -> None:
+        """Columns follow the width; being shown again changes nothing."""
+        if event.size != self._fits:
+            self._fits = event.size
+            self.rearranged()
 
     @property
     def _widths(self) -> list[int]:

@@ -81,14 +81,17 @@ class LaneView(ScrollView, can_focus=False):
         self.state = state
         self._drawn: dict[int, _Drawn] = {}
         self._pressed: tuple[int, int] | None = None
+        self._fits = Size(0, 0)
 
     def on_mount(self) -> None:
         """Follow the theme."""
         follow_theme(self, self.refresh)
 
-    def on_resize(self) -> None:
-        """Columns follow the width."""
-        self.turn_to(self.state)
+    def on_resize(self, event: events.Resize) -> None:
+        """Columns follow the width; being shown again changes nothing."""
+        if event.size != self._fits:
+            self._fits = event.size
+            self.turn_to(self.state)
 
     def turn_to(self, state: TimelineState) -> None:
         """Show a state, all of it anew."""
