@@ -23,10 +23,10 @@ from tests.bench import bench_args, bench_load, bench_peers
 TABLE: Final = bench_load.ROOT / "tests" / "data" / "performance.md"
 CPU: Final = Path("/proc/cpuinfo")
 NOTES: Final = """\
-Written by `python -m tests.bench --write`. Medians; imports count for the reports, not for the loads. Columns *x* say
-how many times the first row's seconds a reader or tool takes. HolisticTraceAnalysis' load is its parser alone; its report
-is TraceAnalysis with the breakdown of idle time. The tree of AMD's TraceLens is measured where that is installed: it is in
-no registry (the package of its name is another project).
+Written by `python -m tests.bench --write`. Medians; imports count for the reports, not for the loads. The columns with
+an *x* say how many times the first row's seconds a reader or tool takes. HolisticTraceAnalysis' load is its parser
+alone; its report is TraceAnalysis with the breakdown of idle time. The tree of AMD's TraceLens is measured where it is
+installed: it comes from no registry (the package of its name is another project).
 """
 
 
