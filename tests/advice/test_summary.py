@@ -179,7 +179,7 @@ def test_device_time_beside_a_shorter_prediction_says_what_each_counts() -> None
             trace.op("aten::mm", launched, 9).launch("sgemm", launched + 2, 5, at=begins, runs=230)
             trace.copy(launched + 10, 5, at=begins + 230, runs=230, stream=8)
     told = advise(analyze(trace.trace())).recommendation.summary
-    assert "kernels run for 1.84 ms (" in told
+    assert "kernels and copies run for 1.84 ms (" in told
     assert "where its streams overlap as far as their events allow), none of it" in told
 
 

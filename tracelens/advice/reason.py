@@ -11,10 +11,13 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.host_time import host_scale
 from tracelens.advice.operators import Role
 from tracelens.advice.region import Region
+from tracelens.model.events import Category
 from tracelens.model.units import counted, milliseconds, share
 
 LEAST: Final = 0.0005
 """Share of the device time that is worth a number: less reads 0.0 %."""
+COPIES: Final = 0.05
+"""Share of the device time from which copies are named beside the kernels. [judgement]"""
 STREAMS: Final = 0.97
 """The predicted device time is told beside the traced one if it is less than this part of it. [judgement]"""
 OTHER_WORK: Final = 1.1
@@ -31,7 +34,9 @@ def reason(facts: Facts) -> str:
         return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region, device)}."
     fusable = np.isin(facts.operators.role, (Role.LIBRARY, Role.VANISHES), invert=True)
     part = float(region.duration[fusable].sum()) / max(float(region.duration.sum()), 1.0)
-    kernels = "its kernel runs" if len(region) == 1 else "its kernels run"
+    copied = float(region.duration[region.trace.events.category[region.work] == Category.COPY].sum())
+    many = "kernels and copies" if copied > COPIES * float(region.duration.sum()) else "kernels"
+    kernels = "its kernel runs" if len(region) == 1 else f"its {many} run"
     fuse = share(part) if part >= LEAST else "none"
     return (
         f"The device is the limit: {kernels} for {_kernel_time(region, device)}, {fuse} of it in kernels that can fuse."

@@ -101,8 +101,11 @@ def profiled(document: Document) -> str:
     if lengths is None:
         return ""
     recorded_ms, bare_ms, how = lengths
-    told = f"{units.milliseconds(recorded_ms)} ms recorded under the profiler"
-    return f"{told}; {units.milliseconds(bare_ms)} ms without it ({how})."
+    told, bare = f"{units.milliseconds(recorded_ms)} ms recorded", f"{units.milliseconds(bare_ms)} ms"
+    works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
+    if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
+        return f"{told}; {bare} estimated, less than the device works: what each counts is told below."
+    return f"{told} under the profiler; {bare} without it ({how})."
 
 
 def alternatives(document: Document) -> str:
