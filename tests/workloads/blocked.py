@@ -229,7 +229,7 @@ def voxelised_points() -> Work:
     return Work(step, batches(lambda: (normal(120_000, 4),)))
 
 
-@workload("unseen", "blocked")
+@workload("third", "blocked")
 def two_stage_ranking() -> Work:
     """Candidates from a large index, filtered by what the host knows of them, then ranked by a perceptron."""
     items, rank = normal(60_000, 64), perceptron(128, 128, 64, 1).to(DEVICE).eval()
@@ -261,3 +261,44 @@ def varying_sentences() -> Work:
 
     step = training(Reader(), lambda model, text, label: F.cross_entropy(model(text), label), adamw)
     return Work(step, [(integers(6000, 16, length), integers(12, 16)) for length in (48, 72, 96, 112, 136, 160)])
+
+
+@workload("third", "blocked")
+def vocabulary_counts() -> Work:
+    """The distinct words of a text and how often each occurs; the frequent ones are picked by a mask."""
+
+    def step(text: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        words, count = torch.unique(text, return_counts=True)
+        frequent = count > 100
+        return words[frequent], count[frequent]
+
+    return Work(step, batches(lambda: ((2000 * normal(8 << 20).abs() ** 3).long(),)))
+
+
+@workload("third", "blocked")
+def sphere_tracing() -> Work:
+    """Rays marched to the surface of a scene given by its distance; the host asks now and then if any still moves."""
+    spheres = ((0.0, 0.0, 0.0, 1.0), (1.2, 0.4, -0.5, 0.6))
+
+    def distance(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        nearest = y + 1.0
+        for right, up, ahead, radius in spheres:
+            away = torch.sqrt((x - right).square() + (y - up).square() + (z - ahead).square()) - radius
+            nearest = torch.minimum(nearest, away)
+        return nearest
+
+    def march(travelled: torch.Tensor, rays: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        for _ in range(4):
+            left = distance(travelled * rays[0], travelled * rays[1], travelled * rays[2] - 3.0)
+            travelled = (travelled + left).clamp(max=20.0)
+        return travelled, (left > 1e-3) & (travelled < 20.0)
+
+    def step(rays: torch.Tensor) -> torch.Tensor:
+        travelled = torch.zeros_like(rays[0])
+        for _ in range(4):
+            travelled, moving = march(travelled, rays)
+            if not bool(moving.any()):
+                break
+        return travelled
+
+    return Work(step, batches(lambda: (F.normalize(normal(3, 4 << 20), dim=0),)))

@@ -81,7 +81,7 @@ def nearest_codes() -> Work:
     return Work(step, batches(lambda: (normal(32768, 256),)))
 
 
-@workload("unseen")
+@workload("third")
 def two_gathers() -> Work:
     """Two look-ups: too little to gain from anything."""
     table = normal(100_000, 64)

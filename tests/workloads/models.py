@@ -105,7 +105,7 @@ def policy_rollout() -> Work:
     return Work(step, batches(lambda: (normal(256, 1), normal(256, 1))))
 
 
-@workload("unseen")
+@workload("third")
 def dense_experts() -> Work:
     """A mixture of experts with fixed capacity: every expert runs as one batched product."""
     width, experts, capacity = 512, 8, 160
@@ -192,7 +192,7 @@ def window_attention() -> Work:
     return Work(inference(model), batches(lambda: (normal(2, 28, 28, width),)))
 
 
-@workload("unseen")
+@workload("third")
 def state_space_scan() -> Work:
     """A selective state-space layer, its recurrence unrolled over the sequence."""
     width, states, length = 128, 16, 48
@@ -211,7 +211,7 @@ def state_space_scan() -> Work:
     return Work(step, batches(lambda: tuple(normal(*shape) for shape in shapes)))
 
 
-@workload("unseen")
+@workload("third")
 def optimal_transport() -> Work:
     """Sinkhorn iterations on a cost matrix, rows and columns in turn."""
 
@@ -226,7 +226,7 @@ def optimal_transport() -> Work:
     return Work(step, batches(lambda: (normal(400, 32), normal(400, 32))))
 
 
-@workload("unseen")
+@workload("third")
 def factorised_ranking() -> Work:
     """A ranking model: field embeddings, pairwise products of factors, cross layers and a perceptron."""
     fields, width = 20, 16

@@ -40,7 +40,7 @@ def gated_activation() -> Work:
     return Work(step, batches(lambda: (normal(32768, 4096, dtype=HALF),)))
 
 
-@workload("unseen")
+@workload("third")
 def heat_equation() -> Work:
     """Explicit steps of diffusion on a grid with a reaction term, by shifted slices."""
 

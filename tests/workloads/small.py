@@ -140,3 +140,15 @@ def propagated_labels() -> Work:
         return spread
 
     return Work(step, batches(lambda: (normal(nodes, classes),)))
+
+
+@workload("third")
+def preconditioned_gradients() -> Work:
+    """The gradients of many layers, each between the factors of its curvature."""
+    shapes = [shape for _ in range(16) for shape in ((64, 96), (96, 128), (128, 64))]
+    factors = [(normal(rows, rows) / rows**0.5, normal(columns, columns) / columns**0.5) for rows, columns in shapes]
+
+    def step(*gradients: torch.Tensor) -> list[torch.Tensor]:
+        return [left @ gradient @ right for (left, right), gradient in zip(factors, gradients, strict=True)]
+
+    return Work(step, batches(lambda: tuple(normal(*shape) for shape in shapes)))

@@ -268,8 +268,60 @@ class TwoRates(nn.Module):
         return self.read(torch.cat(side_by_side(tasks, self.streams), -1))
 
 
-@workload("unseen", "streams", "training")
+@workload("third", "streams", "training")
 def two_rate_video() -> Work:
     """A video classifier of two pathways trained, the pathways side by side."""
     step = training(TwoRates(), lambda model, clip, label: F.cross_entropy(model(clip), label), momentum)
     return Work(step, batches(lambda: (normal(4, 3, 16, 40, 40), integers(50, 4))))
+
+
+@workload("third", "streams")
+def local_and_global() -> Work:
+    """Attention whose first heads look at short windows and whose others look at everything, a stream for each."""
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def near(*parts: torch.Tensor) -> torch.Tensor:
+        windows = [part[:, :4].unflatten(2, (-1, 64)).flatten(1, 2) for part in parts]
+        return F.scaled_dot_product_attention(*windows).view(parts[0][:, :4].shape)
+
+    def far(*parts: torch.Tensor) -> torch.Tensor:
+        return F.scaled_dot_product_attention(*[part[:, 4:] for part in parts])
+
+    def step(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        for _ in range(12):
+            tasks = [partial(looks, query, key, value) for looks in (near, far)]
+            query = torch.cat(side_by_side(tasks, streams), 1)
+        return query
+
+    return Work(step, batches(lambda: tuple(normal(2, 8, 512, 64, dtype=HALF) for _ in range(3))))
+
+
+@workload("third", "streams")
+def three_microphones() -> Work:
+    """The sound of three microphones through recurrent layers of the vendor's library, each on its stream, averaged."""
+    models = [inference(nn.GRU(40, 96, num_layers=2, batch_first=True)) for _ in range(3)]
+    streams = [torch.cuda.Stream() for _ in models]
+
+    def step(*sounds: torch.Tensor) -> torch.Tensor:
+        tasks = [partial(model, sound) for model, sound in zip(models, sounds, strict=True)]
+        return torch.stack([heard for heard, _ in side_by_side(tasks, streams)]).mean(0)
+
+    return Work(step, batches(lambda: tuple(normal(16, 60, 40) for _ in models)))
+
+
+@workload("third", "streams", "blocked")
+def exported_features() -> Work:
+    """Features of a large batch, part after part; a second stream takes each to the host, which waits for the last."""
+    weights, copier = [normal(2048, 2048, dtype=HALF) / 45 for _ in range(2)], torch.cuda.Stream()
+
+    def step(x: torch.Tensor) -> list[torch.Tensor]:
+        features, exported = [], []
+        for part in x.chunk(4):
+            features.append(part @ weights[0] @ weights[1])
+            copier.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(copier):
+                exported.append(features[-1].to("cpu", non_blocking=True))
+        copier.synchronize()
+        return exported
+
+    return Work(step, batches(lambda: (normal(16384, 2048, dtype=HALF),)))

@@ -65,7 +65,7 @@ def accumulated_gradients() -> Work:
     return Work(step, batches(lambda: tuple(normal(4, 128, 256) for _ in range(4))))
 
 
-@workload("unseen", "training")
+@workload("third", "training")
 def checkpointed_layers() -> Work:
     """Activations recomputed in the backward pass of a causal transformer."""
 
@@ -83,7 +83,7 @@ def checkpointed_layers() -> Work:
     return Work(step, batches(lambda: (normal(8, 512, 512),)))
 
 
-@workload("unseen", "training")
+@workload("third", "training")
 def autoencoder_images() -> Work:
     """A convolutional autoencoder on a large batch, bound by the device."""
     model = nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), Residual(64), Residual(64), nn.Conv2d(64, 3, 3, padding=1))
@@ -135,7 +135,7 @@ def clipped_policy_update() -> Work:
     return Work(step, batches(lambda: (normal(512, 24), integers(4, 512), normal(512))))
 
 
-@workload("unseen", "training")
+@workload("third", "training")
 def caption_alignment() -> Work:
     """Images and texts aligned by a contrastive loss under automatic mixed precision."""
 
