@@ -82,8 +82,9 @@ class Document:
             commas = 1 if self._read_member() else None
         if not self._found_events:
             shown = one_line(", ".join(list(self.metadata)[:5])) or "none"
-            lacks = "cut short before any" if self._window.damage or self._repairs.made(CUT) else "without"
-            raise self._refusal(kind_of_keys(self.metadata) or f"JSON {lacks} {EVENTS} (its keys: {shown})")
+            cut = self._window.damage or self._repairs.made(CUT)
+            kind = f"JSON {'cut short before any' if cut else 'without'} {EVENTS} (its keys: {shown})"
+            raise self._refusal(kind_of_keys(self.metadata) or (f"{kind}; copy it again" if cut else kind))
 
     def _read_member(self) -> bool:
         """Read a key and its value; False if damage was skipped instead."""
