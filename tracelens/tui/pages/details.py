@@ -17,6 +17,7 @@ from tracelens.model.events import ABSENT, NO_STREAM, Category, Trace
 from tracelens.reporting.details import to_text
 from tracelens.tui.atlas import Atlas
 from tracelens.tui.inks import CLASS_INKS, glyph
+from tracelens.tui.names import telling_name
 from tracelens.tui.rows import Piece, Row, crop, quiet, row, strong
 from tracelens.tui.selection import Selection
 from tracelens.tui.session import Session
@@ -50,7 +51,8 @@ def _gap(session: Session, atlas: Atlas, selection: Selection) -> Iterator[Row]:
     where = places(trace, np.array([behind]))[0] if behind != ABSENT else None
     filled = _name(trace, operator) if operator != ABSENT else "no operator"
     yield row(quiet("filled by  "), filled, quiet("  at " if where else ""), where or "")
-    yield row(quiet("between    "), _name(trace, before), quiet("  and  "), _name(trace, after))
+    first, last = (telling_name(_name(trace, end)) for end in (before, after))
+    yield row(quiet("between    "), first, quiet("  and  "), last)
     yield row(quiet("pieces     "), *_pieces(session, gap))
     yield row(quiet(f"starts at  {units.duration(start)}"))
 
@@ -107,7 +109,8 @@ def _place(trace: Trace, at: int) -> str:
         stream = int(events.stream[at])
         return f"GPU {events.device[at]}" + (f" stream {stream}" if stream != NO_STREAM else "")
     lane = int(events.lane[at])
-    return f"thread {trace.lanes.tid[lane]} {trace.lanes.thread[lane]}".strip()
+    thread, name = f"thread {trace.lanes.tid[lane]}", trace.lanes.thread[lane]
+    return name if thread in name else f"{thread} {name}".strip()
 
 
 def full(atlas: Atlas, selection: Selection) -> list[Row]:
