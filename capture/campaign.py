@@ -18,6 +18,9 @@ from capture.tape import Tape
 GRAPH_FORMS = ("replay", "both")
 NOISE = 3.0
 """Times the difference between two eager runs, one with its parameters perturbed, that a form may differ from eager."""
+FEW_STEPS = "the script makes only {} whole steps: every phase took fewer than planned"
+FITTED = (1.0, 0.9)
+"""Shares of the steps a script made that the next tries may need: with threads it makes another number each time."""
 NAME_IT = "name what repeats with --function NAME (a function of the script) or --module NAME"
 
 
@@ -45,12 +48,12 @@ class Campaign:
         self.directory.add("eager", record)
         self.eager = outcome.result
         if outcome.result is None or not self._worth_going_on(outcome, record):
-            return _exit_code(outcome, record)
+            return exit_code(outcome, record)
         self._adopt(outcome.result)
         for form in self.forms:
             if form != "eager":
                 self._run_form(form)
-        return 0
+        return exit_code(outcome, record)
 
     def _worth_going_on(self, outcome: Outcome, record: FormRecord) -> bool:
         """Whether the other forms have something to run: what repeats is known, and no bug of the script's ended it."""
@@ -80,24 +83,32 @@ class Campaign:
         self.directory.add(form, record)
 
     def _measure(self, job: Job, passthrough: bool = False) -> tuple[Outcome, FormRecord]:
-        """Run one form, and once more with smaller phases if the script made too few steps."""
+        """Run one form, compare it with eager, and put its trace in place."""
         job = job.with_(work=self.directory.work / job.name)
-        outcome, record = self._once(job, passthrough)
-        steps = outcome.result["steps_seen"] if outcome.result else 0
-        ended_early = outcome.result is not None and not outcome.finished and outcome.cut is None and not record.error
-        if ended_early and steps >= LEAST_STEPS and outcome.result is not None:
-            print(f"{job.name}: only {steps} whole steps; again with phases that fit", file=sys.stderr)
-            plan = Plan(**outcome.result["plan"]).fitted(steps)
-            notes = record.notes
-            outcome, record = self._once(job.with_(plan=plan, target=Target(**outcome.result["target"])), passthrough)
-            record.notes += [note for note in notes if note not in record.notes]
-            self.job = self.job.with_(plan=plan)
+        outcome, record = self._fitting(job, passthrough)
         if not record.error and not outcome.finished:
             record.error = _why_nothing(outcome)
         if record.outputs == "differ" and not job.plan.in_step:  # other ranks, which may agree, would wait for ever
             self._judge(job, record)
         publish_trace(job, record, self.directory.trace(job.name))
         Line(job.name).finish(summary(record))
+        return outcome, record
+
+    def _fitting(self, job: Job, passthrough: bool) -> tuple[Outcome, FormRecord]:
+        """Run one form, and again with phases that fit if the script made too few steps for it."""
+        outcome, record = self._once(job, passthrough)
+        planned, steps = job.plan.steps, 0
+        for share in FITTED:
+            if not outcome.ended_early or record.error or outcome.steps < LEAST_STEPS:
+                break
+            steps, notes = outcome.steps, record.notes
+            print(f"{job.name}: only {steps} whole steps; again with phases that fit", file=sys.stderr)
+            job = outcome.refitted(job, max(LEAST_STEPS, int(steps * share)))
+            self.job = self.job.with_(plan=job.plan)
+            outcome, record = self._once(job, passthrough)
+            record.notes += [note for note in notes if note not in record.notes]
+        if job.plan.steps < planned:
+            record.notes.append(FEW_STEPS.format(steps))
         return outcome, record
 
     def _judge(self, job: Job, record: FormRecord) -> None:
@@ -108,10 +119,11 @@ class Campaign:
             record.outputs, record.error_over_tolerance = check.outputs, check.error_over_tolerance
             record.largest_error = check.largest_error
             record.outputs_note = f"{check.outputs_note}, drawing eager's random numbers"
-        if record.outputs == "differ" and (record.error_over_tolerance or 0.0) <= NOISE * self._noise():
-            record.outputs = "match"
+        if record.outputs == "differ":
             runs = "two eager runs" if job.target.function else "two eager runs from parameters one rounding apart"
             record.outputs_note = f"{record.outputs_note}; {runs} differ by {self._noise():.2g} tolerances"
+            explained = (record.error_over_tolerance or 0.0) <= NOISE * self._noise()
+            record.outputs = "match" if explained else "differ"
 
     def _noise(self) -> float:
         if self.noise is None:
@@ -187,12 +199,15 @@ def _why_nothing(outcome: Outcome) -> str:
     if result.get("described", {}).get("kind") is None:
         calls = result.get("calls_seen", 0)
         return f"nothing repeats: no module was called often enough (at most {calls} times); {NAME_IT}"
-    steps = result.get("steps_seen", 0)
-    return f"too few steps: {steps} whole ones, at least {LEAST_STEPS} are needed; let the script repeat more often"
+    if outcome.steps >= LEAST_STEPS:
+        return f"the script makes another number of steps each time, at last {outcome.steps}; let it repeat more often"
+    return f"too few steps: {outcome.steps} whole ones of at least {LEAST_STEPS}; let the script repeat more often"
 
 
-def _exit_code(outcome: Outcome, record: FormRecord) -> int:
-    """Return the script's exit code as a shell would show it; 2 if it ended well but gave nothing to measure."""
+def exit_code(outcome: Outcome, record: FormRecord) -> int:
+    """Return eager's exit code as a shell would show it; 2 if it ended well but gave nothing to measure."""
+    if outcome.exit_code < 0 and not record.error:
+        return 0  # it had told all, and was ended because it went on
     if outcome.exit_code < 0:
         return 128 - outcome.exit_code
     return outcome.exit_code or (2 if record.error else 0)

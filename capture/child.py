@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import random
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -58,6 +59,7 @@ def run_job(path: str, package_present: Callable[[], AbstractContextManager[None
     """Run one form; returns the script's exit code."""
     job = Job.load(Path(path))
     child = Child(job, package_present)
+    end_threads_quietly()
     ended, code = "finished", 0
     try:
         Script.find(job.script, job.is_module).run(job.arguments, job.target, child.decorate)
@@ -73,6 +75,12 @@ def run_job(path: str, package_present: Callable[[], AbstractContextManager[None
         child.result.fail(error)
     child.close(ended, code)
     return code
+
+
+def end_threads_quietly() -> None:
+    """Show nothing of a thread of the script's that was stopped after the last needed step."""
+    show = threading.excepthook
+    threading.excepthook = lambda args: None if args.exc_type is StopScript else show(args)
 
 
 def _exit_code(error: SystemExit) -> int:

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import torch
 from torch import nn
-from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
+from torch.nn.parameter import is_lazy
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from capture.job import Target
 
@@ -39,10 +40,14 @@ class OptimizerSteps:
     """Counts every optimizer's steps and tells one listener, once there is one."""
 
     def __init__(self) -> None:
+        self.begun = False
         self._counts: Counter[int] = Counter()
         self._process = os.getpid()
         self.listener: Callable[[Optimizer, int], None] | None = None
-        self._hook = register_optimizer_step_post_hook(self._stepped)
+        self._hooks = (
+            register_optimizer_step_pre_hook(self._began),
+            register_optimizer_step_post_hook(self._stepped),
+        )
 
     @property
     def most(self) -> int:
@@ -51,7 +56,11 @@ class OptimizerSteps:
 
     def stop(self) -> None:
         """Count no further."""
-        self._hook.remove()
+        for hook in self._hooks:
+            hook.remove()
+
+    def _began(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        self.begun = True
 
     def _stepped(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         self._counts[id(optimizer)] += 1
@@ -109,9 +118,9 @@ class Discovery:
         if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
             return  # the script makes a CUDA graph of its own, which nothing may be done around
         if self._target.module is not None:
-            if is_named(module, self._target.module):
+            if is_named(module, self._target.module) and not is_unfinished(module):
                 self._settle(module, self._target, 0)
-        elif outermost:
+        elif outermost and not is_unfinished(module):
             seen, ordinal = self._remember(module)
             chosen = self._choose(seen, ordinal)
             if chosen is not None:
@@ -151,7 +160,12 @@ class Discovery:
         module = seen.module()
         if module is None or not torch.is_grad_enabled() or seen.calls >= CALLS_WITHOUT_OPTIMIZER:
             return False
-        return any(parameter.grad is not None for parameter in module.parameters()) or self._optimizers.most > 0
+        return any(parameter.grad is not None for parameter in module.parameters()) or self._optimizers.begun
+
+
+def is_unfinished(module: nn.Module) -> bool:
+    """Return whether a module gets some of its parameters only at its first call."""
+    return any(is_lazy(parameter) for parameter in module.parameters())
 
 
 def is_named(module: nn.Module, name: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.job import Job
+from capture.job import Job, Plan, Target
 from capture.progress import Board, Line
 from capture.ranks import rendezvous
 from capture.tape import Tape
@@ -35,6 +35,22 @@ class Outcome:
     def finished(self) -> bool:
         """Whether the form recorded all it should, or that it cannot run."""
         return self.result is not None and bool(self.result["finished"])
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the script ended by itself before all was recorded."""
+        return self.result is not None and not self.finished and self.cut is None
+
+    @property
+    def steps(self) -> int:
+        """Whole steps that were seen."""
+        return self.result["steps_seen"] if self.result else 0
+
+    def refitted(self, job: Job, steps: int) -> Job:
+        """Return the job with phases for so many steps, and with the target that was found."""
+        assert self.result is not None
+        plan = Plan(**self.result["plan"]).fitted(steps)
+        return job.with_(plan=plan, target=Target(**self.result["target"]))
 
 
 def run_form(job: Job, tape: Tape, log: Path | None, timeout: float, line: Line) -> Outcome:

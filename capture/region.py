@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -26,29 +27,32 @@ class Watcher(Protocol):
 
 
 class Region:
-    """Stands in for a function or a module's forward; calls from inside itself or another process pass through."""
+    """Stands in for a function or a module's forward.
+
+    Calls from inside itself, from another thread meanwhile or from another process pass through.
+    """
 
     def __init__(self, original: Callable[..., Any], form: Callable[..., Any], watcher: Watcher) -> None:
         self._original, self._form, self._watcher = original, form, watcher
-        self._busy = False
+        self._turn = threading.Lock()
         os.register_at_fork(after_in_child=self._pass_through)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run one call through the form."""
-        if self._busy or self._watcher.is_away():
+        if self._watcher.is_away() or not self._turn.acquire(blocking=False):
             return self._original(*args, **kwargs)
-        began = self._watcher.before_call()
-        self._busy = True
         try:
+            began = self._watcher.before_call()
             output = self._form(*args, **kwargs)
+            self._watcher.after_call(began, output)
         finally:
-            self._busy = False
-        self._watcher.after_call(began, output)
+            self._turn.release()
         return output
 
     def _pass_through(self) -> None:
         """Let every call through, in a process that the script forked."""
-        self._busy = True
+        self._turn = threading.Lock()
+        self._turn.acquire()
 
 
 class ModuleRegion(Region):

@@ -1,4 +1,4 @@
-"""One script, run as eager and compile for real: standard input, arguments, output and its own `capture` module."""
+"""One script, run as eager and compile for real: input, arguments, output, its own `capture` module, random numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tests.capture.conftest import Captured, Workshop
 
 SCRIPT = """
     import os
+    import random
     import sys
 
     import torch
@@ -19,6 +20,7 @@ SCRIPT = """
     assert __name__ == "__main__" and __spec__ is None
     print("args", sys.argv[1:], "own", capture.WHAT, "cwd", os.getcwd() == os.path.dirname(__file__))
     print("first line", sys.stdin.readline().strip())
+    print("drawn", random.random(), torch.rand(1).item())
 
 
     class Net(nn.Module):
@@ -27,7 +29,7 @@ SCRIPT = """
             self.inner = nn.Linear(8, 8)
 
         def forward(self, x):
-            return self.inner(x).relu()
+            return nn.functional.dropout(self.inner(x).relu(), 0.5)
 
 
     if __name__ == "__main__":
@@ -44,8 +46,8 @@ SCRIPT = """
 def run(shared_workshop: Workshop) -> Captured:
     shared_workshop.write(SCRIPT)
     shared_workshop.write("WHAT = 'the script\\'s'\n", "capture.py")
-    words = ("--warmup", "6", "--measure", "12", "--active", "2", "script.py", "--rate", "3")
-    return shared_workshop.capture(*words, stdin="hello\nrest\n")
+    words = ("--warmup", "6", "--measure", "12", "--active", "2", "--stack", "--memory", "--seed", "7")
+    return shared_workshop.capture(*words, "script.py", "--rate", "3", stdin="hello\nrest\n")
 
 
 def test_eager_output_passes_through(run: Captured) -> None:
@@ -53,11 +55,18 @@ def test_eager_output_passes_through(run: Captured) -> None:
     assert "args ['--rate', '3'] own the script's cwd True" in run.stdout
     assert "first line hello" in run.stdout
     assert "reached the end" not in run.stdout, "the script is stopped after its last needed step"
+    assert "so do its side effects" in run.stderr
 
 
 def test_other_forms_write_to_their_logs_and_read_the_same_input(run: Captured) -> None:
     assert run.stdout.count("first line") == 1
     assert "first line hello" in (run.path / "compile.log").read_text()
+
+
+def test_every_form_starts_from_the_same_seed(run: Captured) -> None:
+    drawn = [line for line in run.stdout.splitlines() if line.startswith("drawn")]
+    assert drawn == [line for line in (run.path / "compile.log").read_text().splitlines() if line.startswith("drawn")]
+    assert run.form("eager")["random"]
 
 
 def test_steps_are_measured_without_and_with_the_profiler(run: Captured) -> None:
@@ -72,9 +81,10 @@ def test_steps_are_measured_without_and_with_the_profiler(run: Captured) -> None
     assert run.form("compile")["setup_s"] > run.form("eager")["setup_s"]
 
 
-def test_outputs_of_the_same_calls_are_compared(run: Captured) -> None:
-    assert run.form("compile")["outputs"] == "match"
-    assert run.form("compile")["largest_error"] < 1e-5
+def test_outputs_of_the_same_calls_are_compared_drawing_the_same_random_numbers(run: Captured) -> None:
+    form = run.form("compile")
+    assert (form["outputs"], form["outputs_note"]) == ("match", "3 comparisons, drawing eager's random numbers")
+    assert form["largest_error"] < 1e-5
 
 
 def test_compiler_is_asked(run: Captured) -> None:
@@ -98,6 +108,12 @@ def test_traces_hold_the_steps_and_the_stamp(run: Captured) -> None:
         assert trace["tracelens"]["step_ms"] == run.form(name)["step_ms"]
         assert trace["tracelens"]["form"] == name
         assert trace["tracelens"]["run"] == run.manifest["run"]
+
+
+def test_stacks_and_memory_are_recorded_where_asked_for(run: Captured) -> None:
+    events = run.trace("eager")["traceEvents"]
+    assert any(event.get("cat") == "python_function" and "script.py" in event["name"] for event in events)
+    assert any(event["name"] == "[memory]" for event in events)
 
 
 def test_manifest_names_the_target_and_the_machine(run: Captured) -> None:

@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Hashable
 from pathlib import Path
@@ -21,6 +22,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from capture import failure, torch_private
+from capture.campaign import Campaign, exit_code, fastest
+from capture.child import end_threads_quietly
 from capture.compare import Samples, compare, error, norm, parameters, perturb
 from capture.discover import Discovery, OptimizerSteps
 from capture.forms.allocations import Allocations
@@ -28,10 +31,11 @@ from capture.forms.inputs import Inputs
 from capture.forms.outputs import Outputs
 from capture.forms.signature import put_together, refuse_host_inputs, signature, take_apart
 from capture.job import LEAST_STEPS, Job, Plan, Target
+from capture.launcher import Outcome
 from capture.manifest import RunDirectory, RunDirectoryError
 from capture.ranks import Rank, rendezvous, this_rank
 from capture.records import FormRecord, counted
-from capture.region import ModuleRegion
+from capture.region import ModuleRegion, Region, StopScript
 from capture.stamping import publish_trace
 from capture.tape import Tape
 
@@ -195,6 +199,23 @@ def test_copies_of_an_intercepted_module_are_plain() -> None:
     assert list(module.state_dict()) == ["weight", "bias"]
 
 
+def test_calls_from_within_and_from_another_thread_meanwhile_pass_through() -> None:
+    calls: list[str] = []
+
+    def form(depth: int) -> None:
+        calls.append("form")
+        if depth:
+            region(depth - 1)
+            thread = threading.Thread(target=region, args=(0,))
+            thread.start()
+            thread.join()
+
+    region = Region(lambda depth: calls.append("plain"), form, Still())
+    region(1)
+    region(0)
+    assert calls == ["form", "plain", "plain", "form"]
+
+
 def discovered(run: Callable[[], object], target: Target | None = None) -> list[tuple[nn.Module, Target, int]]:
     found: list[tuple[nn.Module, Target, int]] = []
     optimizers = OptimizerSteps()
@@ -246,6 +267,27 @@ def test_training_is_told_by_the_optimizer() -> None:
 
     (module, target, calls), *_ = discovered(run)
     assert (module is model, target.training, calls) == (True, True, 8)
+
+
+def test_training_is_told_by_an_optimizer_that_calls_the_model_itself() -> None:
+    model = nn.Linear(4, 4)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3, lr=0.1)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(torch.ones(4)).square().sum()
+        loss.backward()
+        return loss
+
+    (module, target, _), *_ = discovered(lambda: [optimizer.step(closure) for _ in range(9)])
+    assert (module is model, target.training) == (True, True)
+
+
+def test_a_module_is_taken_once_it_has_its_parameters() -> None:
+    model = nn.Sequential(nn.LazyLinear(2))
+    (module, target, calls), *_ = discovered(lambda: [model(torch.ones(1, 3)).detach() for _ in range(9)])
+    assert (module is model, target.ordinal, calls) == (True, 0, 3)
+    assert discovered(lambda: model(torch.ones(1, 3)), Target(ordinal=0, training=False))[0][0] is model
 
 
 def test_known_target_is_taken_at_its_first_call() -> None:
@@ -386,6 +428,48 @@ def test_a_rank_leaves_the_files_of_others_alone(tmp_path: Path) -> None:
     assert runs == ["s", "r"]
     with pytest.raises(RunDirectoryError, match="not empty"):
         RunDirectory(tmp_path, [], "r").create(force=False)
+
+
+def test_the_fastest_right_variant_is_reported() -> None:
+    slow, fast, wrong = (FormRecord(step_ms=time) for time in (2.0, 1.0, 0.5))
+    wrong.outputs = "differ"
+    cannot = FormRecord(error="no")
+    assert fastest([slow, fast, wrong, cannot]) is fast
+    assert fastest([cannot, wrong]) is wrong
+    assert fastest([cannot, FormRecord()]) is cannot
+
+
+def test_the_commands_exit_code_is_eagers() -> None:
+    def code(exit: int, error: str | None = None) -> int:
+        return exit_code(Outcome({"finished": True}, exit), FormRecord(error=error))
+
+    assert [code(0), code(3), code(0, "nothing repeats"), code(1, "out of memory")] == [0, 3, 2, 1]
+    assert [code(-9, "killed by signal 9"), code(-15)] == [137, 0], "ended by us once it had told all"
+
+
+def test_a_difference_that_eager_has_of_itself_is_no_difference(tmp_path: Path) -> None:
+    job = Job("compile", None, "a.py", False, (), tmp_path, tmp_path / "o.pt", "r")
+    campaign = Campaign(job, ("eager",), RunDirectory(tmp_path, [], "r"), 1.0, Tape(0), noise=2.0)
+    found = [FormRecord(outputs="differ", outputs_note="a", error_over_tolerance=error) for error in (5.0, 50.0)]
+    for record in found:
+        campaign._judge(job, record)
+    assert [record.outputs for record in found] == ["match", "differ"]
+    assert found[0].outputs_note == "a; two eager runs from parameters one rounding apart differ by 2 tolerances"
+
+
+def test_a_stopped_thread_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[type[BaseException]] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: shown.append(args.exc_type))
+    end_threads_quietly()
+
+    def end(cause: BaseException) -> None:
+        raise cause
+
+    for cause in (StopScript(), ValueError()):
+        thread = threading.Thread(target=end, args=(cause,))
+        thread.start()
+        thread.join()
+    assert shown == [ValueError]
 
 
 def test_rows_are_counted() -> None:
