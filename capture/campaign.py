@@ -88,7 +88,7 @@ class Campaign:
         outcome, record = self._fitting(job, passthrough)
         if not record.error and not outcome.finished:
             record.error = _why_nothing(outcome)
-        if record.outputs == "differ" and not job.plan.in_step:  # other ranks, which may agree, would wait for ever
+        if record.outputs == "differ":
             self._judge(job, record)
         publish_trace(job, record, self.directory.trace(job.name))
         Line(job.name).finish(summary(record))
@@ -112,14 +112,16 @@ class Campaign:
         return outcome, record
 
     def _judge(self, job: Job, record: FormRecord) -> None:
-        """Look once more at outputs that differ: random numbers drawn in another way, or noise of eager's own."""
-        random = self.eager is not None and self.eager["record"]["random"]
-        if random and job.form != "replay":
-            check = self._check(job.with_(fallback_random=True))
+        """Look once more at outputs that differ: random numbers drawn in another way, or noise of eager's own.
+
+        One rank of several runs nothing more: the others, which may agree, would wait for ever.
+        """
+        if self.eager is not None and self.eager["record"]["random"] and job.form != "replay":
+            check = FormRecord() if job.plan.in_step else self._check(job.with_(fallback_random=True))
             record.outputs, record.error_over_tolerance = check.outputs, check.error_over_tolerance
             record.largest_error = check.largest_error
-            record.outputs_note = f"{check.outputs_note}, drawing eager's random numbers"
-        if record.outputs == "differ":
+            record.outputs_note = f"{check.outputs_note or 'not compared'}, drawing eager's random numbers"
+        if record.outputs == "differ" and not job.plan.in_step:
             runs = "two eager runs" if job.target.function else "two eager runs from parameters one rounding apart"
             record.outputs_note = f"{record.outputs_note}; {runs} differ by {self._noise():.2g} tolerances"
             explained = (record.error_over_tolerance or 0.0) <= NOISE * self._noise()

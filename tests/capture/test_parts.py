@@ -457,6 +457,19 @@ def test_a_difference_that_eager_has_of_itself_is_no_difference(tmp_path: Path) 
     assert found[0].outputs_note == "a; two eager runs from parameters one rounding apart differ by 2 tolerances"
 
 
+def test_random_numbers_of_one_rank_are_left_unchecked(tmp_path: Path) -> None:
+    job = Job("compile", None, "a.py", False, (), tmp_path, tmp_path / "o.pt", "r", Plan(in_step=True))
+    eager = {"record": {"random": True}}
+    campaign = Campaign(job, ("eager",), RunDirectory(tmp_path, [], "r"), 1.0, Tape(0), eager=eager)
+    record = FormRecord(outputs="differ", error_over_tolerance=50.0)
+    campaign._judge(job, record)
+    assert record.outputs == "unchecked"
+    campaign.eager = {"record": {"random": False}}
+    record = FormRecord(outputs="differ", error_over_tolerance=50.0)
+    campaign._judge(job, record)
+    assert record.outputs == "differ"
+
+
 def test_a_stopped_thread_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[type[BaseException]] = []
     monkeypatch.setattr(threading, "excepthook", lambda args: shown.append(args.exc_type))
