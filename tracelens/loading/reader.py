@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final, Protocol
 
 import numpy as np
@@ -42,7 +42,8 @@ SKIPPED: Final = (UNREADABLE, EMPTY)
 """Repairs that count what is no row."""
 _NEXT_EVENT: Final = re.compile(rb"\}\s*+,?\s*+(?=" + EVENT_BEGINS + rb")")
 _ARRAY_END: Final = re.compile(rb'\}\s*+,?\s*+(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
-_STRAY_LEAD: Final = re.compile(rb'[^{"]++(?=' + EVENT_BEGINS + rb")")
+_EVENT: Final = re.compile(rb"(?<!:)(?<!: )" + EVENT_BEGINS)
+"""What begins an event and is no member's value."""
 _STRAY_RUN: Final = re.compile(
     rb"(?:" + STRAY.pattern + rb")(?=\s*[,\]])(?:[ \t\r\n]*+,[ \t\r\n]*+(?:" + STRAY.pattern + rb")(?=\s*[,\]]))*+",
     re.DOTALL,
@@ -197,17 +198,24 @@ class EventReader:
         self._slab = SMALL_SLAB
 
     def _mend(self, text: bytes, offset: int) -> None:
-        lead = _STRAY_LEAD.match(text)
-        if lead:
-            self._tables.repairs.add(UNREADABLE, text[:200], offset)
-            text, offset = text[lead.end() :], offset + lead.end()
+        """Read a damaged text as one event, else as all that begin in it; count what cannot be read."""
+        if self._read_one(text, offset):
+            return
+        begins = (0, *(found.start() for found in _EVENT.finditer(text, 1)), len(text))
+        for begin, end in pairwise(begins):
+            piece = text[begin:end].rstrip(b" \t\r\n,")
+            if len(begins) == 2 or b'"ph"' not in piece or not self._read_one(piece, offset + begin):
+                self._tables.repairs.add(UNREADABLE, piece[:200], offset + begin)
+
+    def _read_one(self, text: bytes, offset: int) -> bool:
+        """Hand on a text that is one event, mended if need be; False if it is none."""
         found = decode_one(text, offset, self._tables.repairs)
         if found is None:
-            self._tables.repairs.add(UNREADABLE, text[:200], offset)
-            return
+            return False
         batch = empty_batch(np.array([offset], dtype=np.int64), np.array([len(text)], dtype=np.int64))
         fill(batch, [0], [found], self._tables)
         self._emit(batch)
+        return True
 
 
 def _boundary(data: bytes) -> int:
