@@ -1,0 +1,109 @@
+"""What a run leaves: manifest, traces, files of several ranks, exit code and the variant that is reported."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from capture.campaign import Campaign, exit_code, fastest
+from capture.job import Job, Plan
+from capture.launcher import Outcome
+from capture.manifest import RunDirectory, RunDirectoryError
+from capture.ranks import Rank, rendezvous, this_rank
+from capture.records import FormRecord, counted
+from capture.stamping import publish_trace
+from capture.tape import Tape
+
+
+def test_ranks_meet_on_a_port_of_their_own_at_each_turn() -> None:
+    assert this_rank({"RANK": "0", "WORLD_SIZE": "1"}) is None
+    assert rendezvous(1, {"MASTER_PORT": "29500"}) == {}
+    job = {"RANK": "3", "WORLD_SIZE": "4", "MASTER_PORT": "29500"}
+    assert this_rank(job) == Rank(3, 4)
+    assert rendezvous(2, job) == {"MASTER_PORT": "29502", "TORCHELASTIC_USE_AGENT_STORE": "False"}
+
+
+def test_a_rank_leaves_the_files_of_others_alone(tmp_path: Path) -> None:
+    for rank in (Rank(1, 12), Rank(11, 12)):
+        RunDirectory(tmp_path, [], "r", rank).create(force=False)
+    with pytest.raises(RunDirectoryError, match="--force"):
+        RunDirectory(tmp_path, [], "s", Rank(1, 12)).create(force=False)
+    RunDirectory(tmp_path, [], "s", Rank(1, 12)).create(force=True)
+    runs = [json.loads((tmp_path / f"run.rank{rank}.json").read_text())["run"] for rank in (1, 11)]
+    assert runs == ["s", "r"]
+    with pytest.raises(RunDirectoryError, match="not empty"):
+        RunDirectory(tmp_path, [], "r").create(force=False)
+
+
+def test_the_fastest_right_variant_is_reported() -> None:
+    slow, fast, wrong = (FormRecord(step_ms=time) for time in (2.0, 1.0, 0.5))
+    wrong.outputs = "differ"
+    cannot = FormRecord(error="no")
+    assert fastest([slow, fast, wrong, cannot]) is fast
+    assert fastest([cannot, wrong]) is wrong
+    assert fastest([cannot, FormRecord()]) is cannot
+
+
+def test_the_commands_exit_code_is_eagers() -> None:
+    def code(exit: int, error: str | None = None) -> int:
+        return exit_code(Outcome({"finished": True}, exit), FormRecord(error=error))
+
+    assert [code(0), code(3), code(0, "nothing repeats"), code(1, "out of memory")] == [0, 3, 2, 1]
+    assert [code(-9, "killed by signal 9"), code(-15)] == [137, 0], "ended by us once it had told all"
+
+
+def test_a_difference_that_eager_has_of_itself_is_no_difference(tmp_path: Path) -> None:
+    job = Job("compile", None, "a.py", False, (), tmp_path, tmp_path / "o.pt", "r")
+    campaign = Campaign(job, ("eager",), RunDirectory(tmp_path, [], "r"), 1.0, Tape(0), noise=2.0)
+    found = [FormRecord(outputs="differ", outputs_note="a", error_over_tolerance=error) for error in (5.0, 50.0)]
+    for record in found:
+        campaign._judge(job, record)
+    assert [record.outputs for record in found] == ["match", "differ"]
+    assert found[0].outputs_note == "a; two eager runs from parameters one rounding apart differ by 2 tolerances"
+
+
+def test_random_numbers_of_one_rank_are_left_unchecked(tmp_path: Path) -> None:
+    job = Job("compile", None, "a.py", False, (), tmp_path, tmp_path / "o.pt", "r", Plan(in_step=True))
+    eager = {"record": {"random": True}}
+    campaign = Campaign(job, ("eager",), RunDirectory(tmp_path, [], "r"), 1.0, Tape(0), eager=eager)
+    record = FormRecord(outputs="differ", error_over_tolerance=50.0)
+    campaign._judge(job, record)
+    assert record.outputs == "unchecked"
+    campaign.eager = {"record": {"random": False}}
+    record = FormRecord(outputs="differ", error_over_tolerance=50.0)
+    campaign._judge(job, record)
+    assert record.outputs == "differ"
+
+
+def test_rows_are_counted() -> None:
+    rows = counted([("a", "x:1"), ("b", None), ("a", "x:1")], "reason")
+    assert rows == [{"reason": "a", "where": "x:1", "count": 2}, {"reason": "b", "where": None, "count": 1}]
+
+
+def test_published_trace_carries_the_final_record(tmp_path: Path) -> None:
+
+    job = Job("compile", None, "a.py", False, (), tmp_path, tmp_path / "o.pt", "r7")
+    events = [{"name": "triton_poi_0", "cat": "kernel"}, {"name": "triton_poi_0", "cat": "kernel"}]
+    text = json.dumps({"traceEvents": events}, indent=2).replace("{\n", '{\n  "tracelens": {"step_ms": 1},\n', 1)
+    job.raw_trace.write_text(text)
+    record = FormRecord(step_ms=2.5)
+    publish_trace(job, record, tmp_path / "compile.pt.trace.json.gz")
+    trace = json.loads(gzip.decompress((tmp_path / "compile.pt.trace.json.gz").read_bytes()))
+    assert (trace["tracelens"]["step_ms"], trace["tracelens"]["run"]) == (2.5, "r7")
+    assert trace["traceEvents"] == events
+    assert (record.triton_kernels, record.trace) == (1, "compile.pt.trace.json.gz")
+
+
+def test_run_directory_is_whole_at_every_moment(tmp_path: Path) -> None:
+
+    directory = RunDirectory(tmp_path / "run", ["tracelens"], "r")
+    directory.create(force=False)
+    assert json.loads((tmp_path / "run/run.json").read_text())["complete"] is False
+    directory.add("eager", FormRecord(step_ms=1.0))
+    assert json.loads((tmp_path / "run/run.json").read_text())["forms"]["eager"]["step_ms"] == 1.0
+    directory.finish(True)
+    with pytest.raises(RunDirectoryError, match="--force"):
+        RunDirectory(tmp_path / "run", [], "s").create(force=False)
