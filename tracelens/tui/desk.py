@@ -254,7 +254,7 @@ class Desk(Entrance):
     def _tell_trust(self, session: Session) -> None:
         from tracelens.tui.pages.checks import checks
 
-        self.tell("Trust", checks(session.document))
+        self.tell("Trust", checks(session.document, self.dialog_width))
 
     async def _follow_to_event(self, link: object) -> None:
         match link:

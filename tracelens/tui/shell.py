@@ -152,6 +152,11 @@ class Shell(App[int]):
         self.lines("tabs").show([self.tabs()])
         self.sync_status()
 
+    @property
+    def dialog_width(self) -> int:
+        """Cells of a row in what is told: nine tenths of the screen without the border and its padding."""
+        return self.size.width * 9 // 10 - 4
+
     def tell(self, title: str, rows: Sequence[Row]) -> None:
         """Show rows over everything else."""
         from tracelens.tui.views.dialog import TextDialog

@@ -29,7 +29,8 @@ def advice(document: Document, width: int) -> list[Row]:
 def _verdict(document: Document, width: int) -> Iterator[Row]:
     for line in wrapped(phrases.headline(document), width):
         yield row(strong(line[0].text))
-    yield from wrapped(document["recommendation"]["summary"], width)
+    if why := phrases.explanation(document):
+        yield from wrapped(why, width)
     if sure := phrases.confidence(document):
         yield linked(sure, Look.QUIET)
     yield EMPTY

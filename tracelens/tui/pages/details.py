@@ -33,7 +33,8 @@ def brief(session: Session, atlas: Atlas, selection: Selection, width: int) -> l
     elif selection.row != ABSENT:
         rows = list(_event(session.trace, atlas, selection))
     else:
-        rows = [row(quiet("Arrows move to an event, g to the next gap, G to the worst gap."))]
+        gaps = ", g to the next gap, G to the worst gap" if atlas.gaps is not None else ""
+        rows = [row(quiet(f"Arrows move to an event{gaps}."))]
     return [crop(line, width) for line in rows]
 
 

@@ -47,15 +47,14 @@ def _distrust(document: Document, width: int) -> Iterator[Row]:
 
 
 def _verdict(document: Document, width: int) -> Iterator[Row]:
-    advised = document["recommendation"]
-    certain = advised["verdict"] not in ("abstain", "neither")
+    certain = document["recommendation"]["verdict"] not in ("abstain", "neither")
     for line in wrapped(phrases.headline(document), width):
         yield (Piece(line[0].text, Look.GOOD if certain else Look.WARN, Place("advice")),)
-    for said in (phrases.boundness(document), advised["summary"], phrases.alternatives(document)):
+    for said in (phrases.boundness(document), phrases.explanation(document), phrases.alternatives(document)):
         if said:
             yield from wrapped(said, width)
     sure, trust = linked(phrases.confidence(document), Look.QUIET), _trust(document)
-    together = (*sure, quiet(" "), *trust)
+    together = (*sure, quiet(" "), *trust) if phrases.confidence(document) else trust
     yield from [together] if len(text(together)) <= width else [sure, trust]
 
 
