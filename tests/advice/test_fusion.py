@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.advice.story import Beat, analysis, gemm, op, pointwise
+from tests.advice.story import Beat, Clock, analysis, gemm, op, pointwise
+from tests.build import TraceBuilder
 from tracelens.advice.facts import find_facts
 from tracelens.advice.fusion import Compiled, compile_device
 from tracelens.advice.region import find_region
@@ -182,3 +183,26 @@ def test_operators_that_the_compiler_generates_fuse(name: str) -> None:
 def test_operators_that_the_compiler_calls_stay(name: str) -> None:
     given = {"shapes": [[256, 256]], "dtypes": ["float"]}
     assert compiled(pointwise(), op(f"aten::{name}", 5, **given), pointwise()).library_kernels == 1
+
+
+@pytest.mark.parametrize(("image", "left"), [([8, 64, 56, 56], 1), ([2, 64, 16, 56, 56], 3)])
+def test_only_convolutions_over_planes_keep_channels_last(image: list[int], left: int) -> None:
+    names = ("cudnn::nchwToNhwcKernel", "sm90_xmma_fprop_implicit_gemm", "cudnn::nhwcToNchwKernel")
+    given = {"shapes": [image, [64, 64]], "dtypes": ["c10::Half"] * 2}
+    assert (
+        compiled(*[op("aten::cudnn_convolution", 20, kernel=name, **given) for name in names]).library_kernels == left
+    )
+
+
+def test_tensors_updated_in_place_are_each_read_and_written() -> None:
+    given = {"shapes": [[BIG], [BIG], []], "dtypes": ["float", "float", "Scalar"], "concrete": ["", "", "1"]}
+    fresh, kept = (compiled(*[op(name, 60, **given)] * 3) for name in ("aten::add", "aten::add_"))
+    assert kept.generated == pytest.approx(7 / 3 * fresh.generated, rel=0.02)
+
+
+def test_what_the_engine_of_gradients_adds_up_is_not_compiled() -> None:
+    def inside(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        trace.op("torch::autograd::AccumulateGrad", clock.host - 1, 21.5)
+
+    assert compiled(pointwise(), inside, pointwise(), pointwise()).library_kernels == 1

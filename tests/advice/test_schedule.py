@@ -26,10 +26,10 @@ def region_of(*beats: Beat) -> Region:
     return facts_of(*beats).region
 
 
-def branches(grid: list[int]) -> list[Beat]:
-    """Two branches of 10 kernels of 30 us on streams 7 and 13, joined by one."""
-    side = [gemm(30, stream=13, grid=grid) for _ in range(10)]
-    home = [gemm(30, stream=7, grid=grid) for _ in range(10)]
+def branches(grid: list[int], host: float = 20) -> list[Beat]:
+    """Two branches of 10 kernels of 30 us on streams 7 and 13, joined by one; a launch takes `host` us."""
+    side = [gemm(30, stream=13, grid=grid, host=host) for _ in range(10)]
+    home = [gemm(30, stream=7, grid=grid, host=host) for _ in range(10)]
     return [pointwise(30, grid=grid), *fork(), *side, *home, *fork(), pointwise(30, grid=grid)]
 
 
@@ -46,13 +46,18 @@ def test_small_kernels_on_two_streams_overlap() -> None:
 
 
 def test_kernels_that_fill_the_device_gain_nothing_side_by_side() -> None:
-    span = facts_of(*branches([100_000, 1, 1])).span(0)
+    span = facts_of(*branches([100_000, 1, 1], host=40)).span(0)
     assert span.expected == pytest.approx(span.most)
+
+
+def test_kernels_that_the_trace_shows_side_by_side_stay_so() -> None:
+    seen, apart = (facts_of(*branches([100_000, 1, 1], host)).span(0) for host in (20, 40))
+    assert seen.least < seen.expected < 0.9 * apart.expected
 
 
 def test_a_kernel_that_leaves_little_room_gains_nothing_side_by_side() -> None:
     almost = 132 * 16 * 95 // 100
-    assert facts_of(*branches([almost, 1, 1])).span(0).expected == pytest.approx(22 * 30_000, rel=0.01)
+    assert facts_of(*branches([almost, 1, 1], host=40)).span(0).expected == pytest.approx(22 * 30_000, rel=0.01)
 
 
 def test_each_hand_over_between_streams_takes_its_time() -> None:
@@ -108,6 +113,21 @@ def test_the_host_of_a_slow_machine_is_scaled_down_more() -> None:
     region = region_of(*[pointwise(1)] * 20)
     assert region.call == pytest.approx(5_200)
     assert host_scale(region).low < host_scale(region).mid < 1 < host_scale(region).high / 0.585
+
+
+def test_recording_many_operators_takes_more_of_the_hosts_time() -> None:
+    few, many = region_of(*[pointwise(1)] * 20), region_of(*[pointwise(1, host=8)] * 50)
+    assert many.operators / many.host > 2 * few.operators / few.host
+    assert host_scale(many).mid < 0.95 * host_scale(few).mid
+
+
+def test_a_sparse_matrix_is_no_dense_input() -> None:
+    def copies(kernel: str) -> float:
+        shapes = {"shapes": [[4096, 4096], [4096, 64]], "dtypes": ["float", "float"]}
+        return input_copies(region_of(op("aten::mm", 50, kernel=kernel, **shapes)), 4_000.0).mid
+
+    assert copies("cusparse::csrmm_alg2_kernel") == pytest.approx(C.INPUT_COPY + 2 * 4096 * 64 * 4 / 4_000)
+    assert copies("nvjet_sm90_gemm") == pytest.approx(C.INPUT_COPY + 2 * 4096 * 4096 * 4 / 4_000)
 
 
 def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:

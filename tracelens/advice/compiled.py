@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
-from tracelens.advice.host_time import call_gauge, outside_time, with_outside
+from tracelens.advice.host_time import call_gauge, host_scale, outside_time, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region
 from tracelens.analysis.waits import blocking_waits
@@ -96,11 +97,12 @@ def _trees(region: Region, replayed: Estimate, pieces: int) -> Estimate:
 
 
 def _untraceable(region: Region) -> Estimate:
-    whole = region.host * call_gauge(region) * C.INFERENCE_HOST * (1 + C.BROKEN_REPLAY)
+    whole = region.host * host_scale(region).mid * (1 + C.BROKEN_REPLAY)
     return Estimate(whole, C.BROKEN_SPREAD[0] * whole, C.BROKEN_SPREAD[1] * whole)
 
 
-def in_pieces(eager: Estimate, host: float, share: float) -> Estimate:
-    """A step whose regions are too short to gain: eager, and a share of its host time on top."""
-    mid = eager.mid + share * host
+def in_pieces(eager: Estimate, host: float, share: float, device: float = inf) -> Estimate:
+    """A step whose regions are too short to gain on the host: eager, and a share of its host time on top. It takes no
+    longer than its host and its compiled device, so many ns, in turns."""
+    mid = min(eager.mid, host + device) + share * host
     return Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)

@@ -16,6 +16,7 @@ from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import host_scale
+from tracelens.advice.inputs import input_copies
 from tracelens.advice.likeness import unlikeness
 from tracelens.advice.pays import with_break_even
 from tracelens.advice.region import Region
@@ -54,7 +55,9 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         compile, fused = in_pieces(now, 0.0, 0.0), in_pieces(now, 0.0, 0.0)
     elif blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
         host = min(region.host * host_scale(region).mid, now.mid)
-        compile, fused = in_pieces(now, host, C.BROKEN_COMPILE), in_pieces(now, host, C.BROKEN_REPLAY)
+        device = facts.sustained.mid * compiled.device
+        compile = in_pieces(now, host, C.BROKEN_COMPILE, device)
+        fused = in_pieces(now, host, C.BROKEN_REPLAY, device + input_copies(region, facts.bandwidth.rate).mid)
     elif blocked.pieces > LOOP:
         compile, fused = in_pieces(now, now.mid, C.LOOPED_COMPILE), fused.at_least(C.LOOPED_REPLAY * now.mid)
     unlike = unlikeness(region.trace, region.device.name)
@@ -116,6 +119,7 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         wait_at=none,
         issued=left * region.issued,
         host=left * region.host,
+        operators=left * region.operators,
         recorded=left * region.recorded,
         outside=max(region.outside - saved * region.recorded, 0.0),
         same_kernels=True,

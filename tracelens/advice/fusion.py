@@ -137,7 +137,8 @@ class _Groups:
     def _traffic(self) -> Floats:
         """Bytes: external reads, and one write unless all is reduced, of the largest tensor as it comes and goes.
 
-        Each operator but the first reads one tensor that the one before made; what is left are external reads."""
+        Each operator but the first reads one tensor that the one before made; what is left are external reads. Of
+        several tensors that operators update in place each is read and written."""
         full = self.operators.elements[self.work] == self._spread(self.elements)
         inputs = np.where(full, self.operators.inputs[self.work], 0)
         uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
@@ -146,7 +147,10 @@ class _Groups:
         writes = np.where(full & ~shrinks, self.operators.written[self.work], 0)
         reduced = self._last(full * (1.0 + (shrinks & (self.role != Role.COLUMN)))) > 1
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
-        return (np.clip(uses, 1, 2) * self._first(reads) + self._last(writes) * ~reduced) / reuse
+        updated = self._sum(full & self.operators.updates[self.work])
+        updated = np.where(updated > 1, updated, 0)
+        uses = np.clip(uses, 1, np.maximum(updated + 1, 2))
+        return (uses * self._first(reads) + self._last(writes) * np.maximum(~reduced, updated)) / reuse
 
     def _read_again(self) -> Floats:
         """Bytes of long rows that are read once more for each reduction."""
@@ -230,12 +234,15 @@ def _libraries_before(operators: Operators, fused: Int64s) -> Int64s:
 
 def _other_size(operators: Operators, fused: Int64s, elements: Floats, before: Floats) -> Bools:
     """Pointwise work on tensors of another size than the work before is a loop of its own, unless it reads a tensor
-    of that size (it broadcasts) or the sizes are a reduction's input and output."""
+    of that size (it broadcasts), the next work of that size broadcasts what it gives, or the sizes are a reduction's
+    input and output."""
     sized = operators.sized[fused]
     known = sized & np.append(False, sized[:-1]) & (operators.role[fused] == Role.POINTWISE)
     broadcast = operators.matched[fused] == before
     small = np.minimum(elements, before) * 2 <= operators.row[fused]
-    joins = broadcast | small | _slices(operators, fused, before) | _after_reduction(operators, fused)
+    after, size_after = (np.append(values[1:], 0.0) for values in (operators.matched[fused], elements))
+    inlined = (after == elements) & (size_after == before)
+    joins = broadcast | small | inlined | _slices(operators, fused, before) | _after_reduction(operators, fused)
     return known & (elements < before) & ~joins
 
 

@@ -12,10 +12,17 @@ from tracelens.advice.region import Region
 def host_scale(region: Region) -> Estimate:
     """Untraced over traced host time.
 
-    Profiling slows every operator and call; how much, a single trace does not show. The median launch call, one
-    piece of code on every host, shows how fast this host is: scale = ratio x (reference / median call) ** power."""
+    Profiling takes time to record each operator, and slows all else; how much, a single trace does not show. The
+    median launch call, one piece of code on every host, shows how fast this host is: scale = ratio x
+    (reference / median call) ** power x share of the time that is left without the records."""
     ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST
-    return spread(ratio * call_gauge(region), C.HOST_SPREAD)
+    return spread(ratio * call_gauge(region) * unrecorded(region), C.HOST_SPREAD)
+
+
+def unrecorded(region: Region) -> float:
+    """Share of the traced host time that is left without the records of its operators."""
+    records = C.OPERATOR_RECORD * region.operators * _call(region) / C.REFERENCE_CALL
+    return max(1 - records / max(region.host, 1.0), C.LEAST_UNRECORDED)
 
 
 def outside_time(region: Region) -> float:
@@ -35,10 +42,15 @@ def with_outside(inside: Estimate, region: Region) -> Estimate:
 def as_compiled(region: Region) -> Region:
     """The region of a compiled step, whose host the profiler slows less."""
     ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST
-    return replace(region, speed=region.speed * C.COMPILED_HOST / ratio)
+    return replace(region, speed=region.speed * C.COMPILED_HOST / ratio, operators=0.0)
 
 
 def call_gauge(region: Region) -> float:
     """Time that the average host of the calibration takes over the traced one's, corrected by a measurement."""
+    return region.speed * (C.REFERENCE_CALL / _call(region)) ** C.GAUGE_POWER
+
+
+def _call(region: Region) -> float:
+    """The median launch call in ns where it shows the host's speed, else the nearest that would."""
     low, high = C.CALL_RANGE
-    return region.speed * (C.REFERENCE_CALL / min(max(region.call, low), high)) ** C.GAUGE_POWER
+    return min(max(region.call, low), high)

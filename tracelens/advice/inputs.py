@@ -15,11 +15,15 @@ from tracelens.advice.operators import POINTWISE_PAIR
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s
+from tracelens.model.names import named
 
 BATCHED: Final = re.compile(r"bmm|matmul|attention")
 """Products of which every argument is an input if none is a matrix of parameters."""
 TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
 """Operators whose first argument is a table of parameters; the input follows it."""
+
+SPARSE: Final = re.compile(r"cusparse")
+"""Kernels of a product with a sparse matrix, whose shape does not tell its size; the dense one comes last."""
 
 
 def input_copies(region: Region, bandwidth: float) -> Estimate:
@@ -39,7 +43,10 @@ def _input_bytes(region: Region) -> list[int]:
     operators += [row for row in region.trace.links.operator[region.work[_heads(region)]].tolist() if row != ABSENT]
     outer = [_outermost(region, operator) for operator in dict.fromkeys(operators)]
     read = {str(_arguments(region, row)): row for row in reversed(outer)}
-    return [_activation_bytes(_name(region, row), *_arguments(region, row)) for row in read.values()]
+    sparse = set(region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]].tolist())
+    return [
+        _activation_bytes(_name(region, row), *_arguments(region, row), sparse=row in sparse) for row in read.values()
+    ]
 
 
 def _heads(region: Region) -> list[int]:
@@ -79,8 +86,10 @@ def _arguments(region: Region, row: int) -> tuple[list[Json], list[Json]]:
     return parsed(region.trace, texts[0]), parsed(region.trace, texts[1])
 
 
-def _activation_bytes(name: str, shapes: list[Json], dtypes: list[Json]) -> int:
+def _activation_bytes(name: str, shapes: list[Json], dtypes: list[Json], *, sparse: bool) -> int:
     sizes = [sum(prod(dims) for dims in tensors(shape)) * width(dtypes, at) for at, shape in enumerate(shapes)]
+    if sparse:
+        return next((size for size in reversed(sizes) if size), 0)
     given = [dims for shape in shapes for dims in tensors(shape)]
     if POINTWISE_PAIR.match(name) or (BATCHED.search(name) and all(len(dims) > 2 for dims in given)):
         return sum(sizes)

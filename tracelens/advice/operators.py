@@ -17,6 +17,8 @@ from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
+from tracelens.model.names import named
+from tracelens.model.nesting import nearest
 
 
 class Role(IntEnum):
@@ -95,7 +97,13 @@ ORPHAN: Final = re.compile(r"^$")
 FUSABLE_KINDS: Final = (Kind.POINTWISE, Kind.REDUCTION, Kind.COPY)
 """Kinds of kernel that the compiler can generate."""
 CONVOLUTION: Final = re.compile(r"conv")
-"""Convolutions, whose layout conversions vanish in inference."""
+"""Convolutions, whose layout conversions vanish in inference where they are over planes."""
+PLANE: Final = 4
+"""Dimensions of a batch of images: the compiler keeps those channels last, and no others. [Inductor]"""
+IN_PLACE: Final = re.compile(r"_$")
+"""Operators that write into their first argument."""
+ACCUMULATES: Final = re.compile(r"^torch::autograd::AccumulateGrad$")
+"""The node of the graph of gradients that keeps a parameter's."""
 COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
 """Copies, which may convert the type."""
 FILL: Final = re.compile(r"^fill$")
@@ -163,6 +171,8 @@ class Operators:
     """A recurrent layer."""
     casts: Bools
     """A copy to another type or place."""
+    updates: Bools
+    """Writes into a tensor of its own size, which it reads beside another one."""
     standalone: Bools
     """An index sequence or a weight's conversion: materialised where a library reads it, so never counted as fused."""
 
@@ -213,6 +223,11 @@ def describe(region: Region) -> Operators:
         bias_kernel=kernels.match(BIAS_KERNEL),
         recurrent=names.match(RECURRENT),
         casts=names.match(COPY),
+        updates=(sizes[:, 2] > 1)
+        & (operator != ABSENT)
+        & named(trace, operator, IN_PLACE)
+        & (roles == Role.POINTWISE)
+        & ~names.match(COPY),
         standalone=names.match(SEQUENCE) | kernels.match(TO_CHANNELS_LAST),
     )
 
@@ -257,11 +272,19 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
         (names.match(NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
-    role = np.where(_inside_library(region), Role.LIBRARY, role)
+    role = np.where(_inside_library(region) | _accumulates(region), Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
-    gone = (role == Role.LIBRARY) & kernels.match(CONVERTS_LAYOUT) & names.match(CONVOLUTION) & (not region.training)
+    operator = region.trace.links.operator[region.work].astype(np.int64)
+    ranks = read_arguments(region.trace, operator, (A.SHAPES, A.DTYPES), _rank)[:, 0]
+    flat = names.match(CONVOLUTION) & (ranks == PLANE)
+    gone = (role == Role.LIBRARY) & kernels.match(CONVERTS_LAYOUT) & flat & (not region.training)
     role = np.where(gone, Role.VANISHES, role)
     return np.where(gone & _converts_weight(region, kernels), Role.POINTWISE, role)
+
+
+def _rank(shapes: list[Json], _: list[Json]) -> tuple[float]:
+    """Dimensions of the first tensor among an operator's arguments; those of images where none is recorded."""
+    return (float(next((len(dims) for shape in shapes for dims in tensors(shape)), PLANE)),)
 
 
 def _inlined(role: Int64s, elements: Floats) -> Bools:
@@ -289,6 +312,12 @@ def _inside_library(region: Region) -> Bools:
     parent = np.where(operator == ABSENT, ABSENT, trace.links.parent[operator]).astype(np.int64)
     around = _operator_names(trace, parent)
     return around.match(LIBRARY) & ~around.match(COMPOSITE) & ~around.match(FOREIGN)
+
+
+def _accumulates(region: Region) -> Bools:
+    """Work by which the engine of gradients adds to a parameter's: it calls the operator itself, compiled or not."""
+    trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
+    return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), ACCUMULATES)) != ABSENT
 
 
 def read_arguments(

@@ -47,6 +47,8 @@ class Region:
     """Host time of the whole step, median over the counted steps."""
     call: float
     """Median duration of a launch call in ns: how fast this host is."""
+    operators: float
+    """Operators that the host ran in the step."""
     recorded: float
     """Mean length of the counted steps as traced: what no untraced step of this form exceeds."""
     busy: float
@@ -118,6 +120,7 @@ def find_region(analysis: Analysis) -> Region | None:
         wait_at=host.clock(trace.events.start[waits]),
         host=host.length(),
         call=host.call,
+        operators=float((trace.events.category[host.rows] == Category.OPERATOR).sum()),
         recorded=_per_step(analysis, analysis.attribution.window_ns),
         busy=_per_step(analysis, sum(analysis.attribution.parts["kernel"].values())),
         speed=1.0,

@@ -12,6 +12,7 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.region import Region
 from tracelens.model.events import ABSENT, Floats
+from tracelens.model.intervals import length, union
 from tracelens.model.names import named
 
 CLUSTERED: Final = re.compile(r"^nvjet|_cga[2-9]")
@@ -47,7 +48,8 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
 
     The order within streams and the events between them give the critical path. Kernels side by side share the
     device, so the step is not shorter than the sum of what each takes of it; one that leaves little room takes all.
-    Each hand-over from stream to stream along the path takes its time in any case."""
+    Overlap that the trace itself shows stays. Each hand-over from stream to stream along the path takes its time in
+    any case."""
     taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
@@ -55,8 +57,15 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     path = critical_path(region, taken)
     handed = critical_path(region, taken, C.HAND_OVER) - path
     crowd = float((taken * np.where(share >= C.FILLS, 1.0, share)).sum())
-    expected = min(max(path + C.INTERFERENCE * (whole - path), crowd), whole)
+    expected = min(max(path + C.INTERFERENCE * (whole - path), crowd), whole - _overlapped(region))
     return Span(expected + handed, path, whole + handed)
+
+
+def _overlapped(region: Region) -> float:
+    """Ns by which the work's own times in the trace, side by side, are shorter than their sum."""
+    events = region.trace.events
+    start, end = events.start[region.work], events.end[region.work]
+    return float((end - start).sum()) - length(union(start, end))
 
 
 def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> float:
