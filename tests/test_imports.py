@@ -53,6 +53,13 @@ def test_the_app_loads_no_pandas() -> None:
     assert "pandas" not in loaded_by("import tracelens.tui.app")
 
 
+def test_the_first_screen_needs_no_other_view() -> None:
+    code = "import sys, tracelens.tui.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    others = {f"tracelens.tui.views.{view}" for view in ("advice", "dialog", "forms", "table", "timeline")}
+    assert not others & set(done.stdout.split())
+
+
 def test_every_layer_below_the_app_does_without_it() -> None:
     assert loaded_by("import tracelens.reporting.report, tracelens.reporting.details, tracelens.api") & APP == set()
 
