@@ -139,6 +139,16 @@ def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:
     assert large - small == pytest.approx(2 * 4 * ((1 << 26) - (1 << 10)) / 4_000)
 
 
+def test_heads_that_read_tensors_of_the_same_sizes_read_the_same() -> None:
+    def beside(others: list[list[int]]) -> float:
+        side = op("aten::abs", 200, stream=13, grid=SMALL, shapes=[[1 << 20], *others], dtypes=["float"] * 2)
+        home = op("aten::sqrt", 200, grid=SMALL, shapes=[[1 << 20]], dtypes=["float"])
+        return input_copies(region_of(home, side), 4_000.0).mid
+
+    assert beside([[0]]) == pytest.approx(C.INPUT_COPY + 2 * 4 * (1 << 20) / 4_000)
+    assert beside([[8]]) == pytest.approx(C.INPUT_COPY + 4 * 4 * (1 << 20) / 4_000)
+
+
 def test_times_are_plain_numbers_that_a_document_can_hold() -> None:
     span = facts_of(*branches(SMALL)).span(C.STREAM_SPACING)
     assert {type(span.expected), type(span.least), type(span.most)} == {float}

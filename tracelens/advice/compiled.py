@@ -11,11 +11,12 @@ from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
-from tracelens.advice.host_time import call_gauge, host_scale, outside_time, with_outside
+from tracelens.advice.host_time import call_gauge, host_scale, outside_time, records, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region
 from tracelens.analysis.waits import blocking_waits
-from tracelens.model.events import Int64s, Role
+from tracelens.model.events import ABSENT, Category, Int64s, Role
+from tracelens.model.nesting import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> float:
     """Guards per region, a launch per generated kernel, and the library calls left."""
-    calls = C.LIBRARY_CALL * _working(region, compiled.library_calls) * call_gauge(region)
+    working = _working(region, compiled.library_calls) - records(region, _within(region, compiled.library_calls))
+    calls = C.LIBRARY_CALL * max(working, 0.0) * call_gauge(region)
     calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels * region.speed)
     own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls
     return own * (C.COMPILED_TRAINING if region.training else 1.0)
@@ -67,6 +69,14 @@ def _working(region: Region, operators: Int64s) -> float:
     apart = blocking_waits(region.trace) | (events.role == Role.ALLOC)
     rows = np.flatnonzero(apart & np.isin(links.operator, operators))
     return float(events.duration[operators].sum()) - float(events.duration[rows].sum())
+
+
+def _within(region: Region, operators: Int64s) -> int:
+    """How many operators those in the rows are and call."""
+    events, parent = region.trace.events, region.trace.links.parent
+    wanted = np.zeros(len(events), dtype=np.bool_)
+    wanted[operators] = True
+    return int((nearest(parent, np.flatnonzero(events.category == Category.OPERATOR), wanted) != ABSENT).sum())
 
 
 def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:

@@ -21,8 +21,12 @@ def host_scale(region: Region) -> Estimate:
 
 def unrecorded(region: Region) -> float:
     """Share of the traced host time that is left without the records of its operators."""
-    records = C.OPERATOR_RECORD * region.operators * _call(region) / C.REFERENCE_CALL
-    return max(1 - records / max(region.host, 1.0), C.LEAST_UNRECORDED)
+    return max(1 - records(region, region.operators) / max(region.host, 1.0), C.LEAST_UNRECORDED)
+
+
+def records(region: Region, operators: float) -> float:
+    """Ns that this host takes to record so many operators."""
+    return C.OPERATOR_RECORD * operators * _call(region) / C.REFERENCE_CALL
 
 
 def outside_time(region: Region) -> float:

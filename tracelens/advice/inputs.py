@@ -42,8 +42,9 @@ def _input_bytes(region: Region) -> list[int]:
     operators = [row for row in region.trace.links.operator[region.work].tolist() if row != ABSENT][:1]
     operators += [row for row in region.trace.links.operator[region.work[_heads(region)]].tolist() if row != ABSENT]
     outer = [_outermost(region, operator) for operator in dict.fromkeys(operators)]
-    read = {str(_arguments(region, row)): row for row in reversed(outer)}
-    sparse = set(region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]].tolist())
+    read = {str(_tensors(_arguments(region, row)[0])): row for row in reversed(outer)}
+    multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
+    sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
     return [
         _activation_bytes(_name(region, row), *_arguments(region, row), sparse=row in sparse) for row in read.values()
     ]
@@ -84,6 +85,11 @@ def _arguments(region: Region, row: int) -> tuple[list[Json], list[Json]]:
     columns = (region.trace.args.get(key) for key in (A.SHAPES, A.DTYPES))
     texts = [int(column.at(np.array([row]))[0]) if column is not None else ABSENT for column in columns]
     return parsed(region.trace, texts[0]), parsed(region.trace, texts[1])
+
+
+def _tensors(shapes: list[Json]) -> list[list[int]]:
+    """Dimensions of the arguments that hold something."""
+    return [dims for shape in shapes for dims in tensors(shape) if prod(dims)]
 
 
 def _activation_bytes(name: str, shapes: list[Json], dtypes: list[Json], *, sparse: bool) -> int:
