@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 READER: Final = "import gc; gc.disable(); from tracelens.tui.apart import serve; serve()"
 """What the other process runs; no collection looks at what it imports and reads."""
 
+PIPE: Final = 1 << 20
+"""Bytes that the trace comes in at a time, where the system lets one choose: each takes a turn of the interpreter."""
+
 
 def read_apart(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
     """What `read_here` does, by another process; by this one where none can be started."""
@@ -49,6 +52,7 @@ def _start(path: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        pipesize=PIPE,
     )
 
 
