@@ -77,7 +77,7 @@ def test_steps_are_measured_without_and_with_the_profiler(run: Captured) -> None
         assert form["steps"] == 11
         assert form["traced_steps"] == 2
         assert form["traced_over_untraced"] > 0
-        assert 0 < form["region_ms"] < form["high"]
+        assert 0 < form["region_ms"] <= form["event_step_ms"]
     assert run.form("compile")["setup_s"] > run.form("eager")["setup_s"]
 
 
