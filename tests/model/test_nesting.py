@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,3 +65,19 @@ def test_a_long_chain_of_overlaps_is_climbed() -> None:
     assert parent[short].tolist() == list(range(300))
     assert (enclosing_among(short, parent, lane, start, end) == ABSENT).all()
     assert nearest(parent, short, np.arange(600) == 7).tolist() == [ABSENT] * 7 + [7] * 293
+
+
+@pytest.mark.parametrize("share", [1, 3, 9])
+@pytest.mark.parametrize("among", [0.0, 0.02, 0.5, 1.0])
+def test_nearest_of_few_and_of_many_rows(share: int, among: float) -> None:
+    random = np.random.default_rng(share)
+    parent = (np.arange(900) * random.random(900) - 1).astype(np.int32)
+    wanted = random.random(900) < among
+    rows = np.append(np.arange(0, 900, share), ABSENT)
+
+    def climb(row: int) -> int:
+        while row != ABSENT and not wanted[row]:
+            row = int(parent[row])
+        return row
+
+    assert nearest(parent, rows, wanted).tolist() == [climb(row) for row in rows.tolist()]
