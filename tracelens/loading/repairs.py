@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.model.events import Repair
 
 EXAMPLE_LENGTH: Final = 80
+_BLANK: Final = "(white space)"
 MOST_IN_VAIN: Final = 500
 """Times that mending could not help after which it is tried no more..."""
 HELP: Final = 4
@@ -37,7 +38,7 @@ class RepairLog:
         if known:
             self._entries[kind] = Repair(kind, known.count + count, known.example, known.offset)
         else:
-            self._entries[kind] = Repair(kind, count, one_line(example), offset)
+            self._entries[kind] = Repair(kind, count, one_line(example) or _BLANK, offset)
 
     def made(self, kind: str) -> bool:
         """Whether this kind has been met."""
