@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from tracelens.advice.explain import explain, topics
 from tracelens.advice.results import FORMS
 from tracelens.advice.rules import RULES
 from tracelens.advice.sources import constants
+from tracelens.analysis import analyze
 from tracelens.analysis.parts import Part
 from tracelens.errors import UsageError
 from tracelens.reporting.explanations import list_text, to_json, to_text
@@ -37,7 +39,9 @@ def test_all_that_a_report_names_is_explained() -> None:
     assert known["rule"].keys() == {rule.id for rule in RULES}
     assert {finding.rule for finding in advice.findings} <= known["rule"].keys() | known["blocker"].keys()
     assert {blocker.id for form in advice.forms.values() for blocker in form.blockers} <= known["blocker"].keys()
-    assert {check.id for check in found.trust.checks} == known["check"].keys()
+    accelerator = analyze(replace(found.trace, vendor="mtia"))
+    checks = (*found.trust.checks, *accelerator.trust.checks)
+    assert {check.id for check in checks} == known["check"].keys()
     assert {f"{part.class_name}.{part.part_name}" for part in Part} == known["part"].keys()
     assert set(FORMS) <= known["figure"].keys()
     assert all(known["part"].values())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from math import prod
 from typing import Any, Final, TypeAlias, cast
 
+import numpy as np
 import orjson
 
-from tracelens.model.events import ABSENT, Trace
+from tracelens.model.events import ABSENT, Floats, Int64s, Trace
 
 Json: TypeAlias = Any
 """A parsed argument of a trace event."""
@@ -53,3 +55,22 @@ def product(numbers: list[Json]) -> int:
     whole = [number for number in numbers if isinstance(number, int)]
     found = prod(whole) if whole and len(whole) == len(numbers) else ABSENT
     return found if abs(found) < LARGEST else ABSENT
+
+
+def read_arguments(
+    trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[list[Json], list[Json]], tuple[float, ...]]
+) -> Floats:
+    """`read` of two JSON arguments of each operator, called once per distinct pair; [] stands for a missing one."""
+    first, second = (_texts(trace, key, operator) for key in keys)
+    width = len(trace.names) + 1
+    distinct, inverse = np.unique((first + 1) * width + second + 1, return_inverse=True)
+    pairs = zip(distinct // width - 1, distinct % width - 1, strict=True)
+    values = [read(*(parsed(trace, int(text)) for text in pair)) for pair in pairs]
+    return np.array(values, dtype=np.float64).reshape(len(distinct), -1)[inverse]
+
+
+def _texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
+    column = trace.args.get(key)
+    if column is None:
+        return np.full(len(operator), ABSENT, dtype=np.int64)
+    return np.where(operator == ABSENT, ABSENT, column.at(operator)).astype(np.int64)

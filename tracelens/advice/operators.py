@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
@@ -12,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.arguments import BYTES, HALF, ONE_BYTE, Json, parsed, tensors, width
+from tracelens.advice.arguments import BYTES, HALF, ONE_BYTE, Json, read_arguments, tensors, width
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
@@ -318,25 +317,6 @@ def _accumulates(region: Region) -> Bools:
     """Work by which the engine of gradients adds to a parameter's: it calls the operator itself, compiled or not."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), ACCUMULATES)) != ABSENT
-
-
-def read_arguments(
-    trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[list[Json], list[Json]], tuple[float, ...]]
-) -> Floats:
-    """`read` of two JSON arguments of each operator, called once per distinct pair; [] stands for a missing one."""
-    first, second = (_texts(trace, key, operator) for key in keys)
-    width = len(trace.names) + 1
-    distinct, inverse = np.unique((first + 1) * width + second + 1, return_inverse=True)
-    pairs = zip(distinct // width - 1, distinct % width - 1, strict=True)
-    values = [read(*(parsed(trace, int(text)) for text in pair)) for pair in pairs]
-    return np.array(values, dtype=np.float64).reshape(len(distinct), -1)[inverse]
-
-
-def _texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
-    column = trace.args.get(key)
-    if column is None:
-        return np.full(len(operator), ABSENT, dtype=np.int64)
-    return np.where(operator == ABSENT, ABSENT, column.at(operator)).astype(np.int64)
 
 
 def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:

@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.arguments import Json, tensors
+from tracelens.advice.arguments import Json, read_arguments, tensors
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.operators import Operators, read_arguments
+from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, kinds
 from tracelens.model import arguments as A
