@@ -277,3 +277,37 @@ def test_view_opens_and_the_others_print(capsys: pytest.CaptureFixture[str]) -> 
     for command, verb in (("view", "Opens"), ("report", "Prints")):
         assert main([command, "--help"]) == ExitCode.OK
         assert f"\n{verb} " in capsys.readouterr().out
+
+
+LONG = "a" * 300
+"""A name that no file system takes."""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([LONG], ExitCode.USAGE),
+        ([f"{LONG}.json"], ExitCode.UNREADABLE),
+        (["report", "TRACE", "-o", f"{LONG}.md"], ExitCode.USAGE),
+        (["report", "TRACE", "-o", f"{LONG}/a.md"], ExitCode.USAGE),
+        (["report", "TRACE", "--force"], ExitCode.USAGE),
+        (["report", "TRACE", "--limit", "9" * 5_000], ExitCode.USAGE),
+        (["report", "TRACE", "--fail-on", "9" * 5_000], ExitCode.USAGE),
+    ],
+)
+def test_names_and_numbers_of_any_length_are_one_line(
+    words: list[str], code: ExitCode, trace: Path, capsys: Capture
+) -> None:
+    assert main([str(trace) if word == "TRACE" else word for word in words]) == code
+    out, err = capsys.readouterr()
+    assert not out
+    assert "internal error" not in err
+    assert len(err) < 500
+    assert len(err.splitlines()) == 1
+
+
+def test_a_name_as_long_as_a_file_may_have_is_written(trace: Path, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / ("b" * 252 + ".md")
+    assert main(["report", str(trace), "-o", str(path)]) == ExitCode.OK
+    assert path.read_text().startswith("### ")
+    capsys.readouterr()

@@ -105,3 +105,13 @@ def test_a_closed_standard_input_is_refused_in_one_line() -> None:
     )
     assert (ran.returncode, ran.stderr.count("\n")) == (3, 1)
     assert "standard input is closed" in ran.stderr
+
+
+@pytest.mark.parametrize(("words", "code"), [(("absent.json",), 3), (("--step", "absent"), 2), (("--frce",), 2)])
+def test_a_standard_error_that_takes_nothing_leaves_the_exit_code(
+    trace: Path, words: tuple[str, ...], code: int
+) -> None:
+    asked = words if code == 3 else (str(trace), *words)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "report", *asked], stdout=subprocess.PIPE, stderr=full, timeout=60)
+    assert (done.returncode, done.stdout) == (code, b"")

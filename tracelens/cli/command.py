@@ -8,7 +8,10 @@ from typing import Final, NoReturn, Protocol
 
 from tracelens.cli.suggest import did_you_mean
 from tracelens.errors import UsageError
+from tracelens.reporting.printable import cut, printable
 
+LONGEST: Final = 300
+"""Columns of a message: words of any length may be typed."""
 _OPTION: Final = re.compile(r"--[\w-]+")
 
 
@@ -32,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
-        raise UsageError(f"{message} (see {self.prog} --help)")
+        raise UsageError(f"{cut(printable(message), LONGEST)} (see {self.prog} --help)")
 
     def refuse(self, word: str) -> NoReturn:
         """Raise UsageError for a word that the command does not take."""

@@ -92,7 +92,7 @@ def _is_path(word: str) -> bool:
     names = [command.name for command in COMMANDS]
     if word in names or word in _OWN_OPTIONS:
         return False
-    is_name = word.isidentifier() and not Path(word).exists()
+    is_name = word.isidentifier() and not output.exists(Path(word))
     if is_name:
         raise UsageError(f"{word!r} is neither a command nor a file{did_you_mean(word, names)} (see tracelens --help)")
     return True

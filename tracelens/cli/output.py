@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -36,32 +35,53 @@ def emit_all(texts: Iterable[str]) -> None:
         out.writelines(texts)
         out.flush()
     except OSError as error:
-        # Python flushes once more at exit and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        _discard(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             raise UsageError(f"cannot write to standard output: {error.strerror}") from error
 
 
 def note(text: str) -> None:
     """Write a diagnostic line to standard error; what a path or a name holds can neither break nor colour it."""
-    with suppress(BrokenPipeError):
-        print(f"tracelens: {printable(text)}", file=sys.stderr)
+    try:
+        print(f"tracelens: {printable(text)}", file=sys.stderr, flush=True)
+    except OSError:
+        # Where nothing can be written, the exit code still tells.
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Let go of what the stream could not write: Python flushes once more at exit and would complain then."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def expect_writable(path: Path, *, force: bool) -> None:
     """UsageError when the file is there and may not be replaced, or cannot be put there; asked before any work."""
+    try:
+        is_there = bool(path.lstat())
+    except (FileNotFoundError, NotADirectoryError):
+        is_there = False
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
     if path.is_dir():
         raise UsageError(f"{path} is a directory; name a file in it")
-    if os.path.lexists(path) and not force:
+    if is_there and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent} is not a directory; create it first")
 
 
+def exists(path: Path) -> bool:
+    """Whether something is there; a name that is too long for a file names nothing."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def write_file(path: Path, texts: Iterable[str], *, force: bool) -> None:
     """Write the whole file or nothing; UsageError when it cannot be written."""
     expect_writable(path, force=force)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".tracelens.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(texts)

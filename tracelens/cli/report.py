@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tracelens.reporting.report import Report
 
 SUFFIXES: Final = (".md", ".json", ".csv")
+MOST_DIGITS: Final = 18
+"""A longer number counts no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ def add_window(parser: argparse.ArgumentParser) -> None:
 def _wanted(options: argparse.Namespace) -> Wanted:
     path: Path | None = options.output
     chosen = _format(options)
+    if options.force and path is None:
+        raise UsageError("--force lets -o overwrite a file; name the file with -o FILE")
     if options.table and chosen != ".csv":
         raise UsageError("--table prints CSV; leave out --json, or give -o a name that ends in .csv")
     if path is not None:
@@ -135,7 +139,7 @@ def _expect_apart(path: Path, read: Path) -> None:
 
     if any(fnmatchcase(path.name, name) for name in MANIFESTS):
         raise UsageError(f"{path}: a run's manifest has this name; name the report otherwise")
-    if path.exists() and ((read.exists() and path.samefile(read)) or ".trace." in path.name):
+    if path.exists() and ((output.exists(read) and path.samefile(read)) or ".trace." in path.name):
         raise UsageError(f"{path} is a trace; name another file for the report")
 
 
@@ -164,7 +168,7 @@ def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
 
 
 def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows (0 shows all)")
     return int(text)
 
