@@ -160,6 +160,23 @@ def test_a_sync_is_told_with_what_removing_it_saves(path: Path) -> None:
     assert told["saving_if_removed"]["low_ns"] <= told["saving_if_removed"]["high_ns"] <= 5 * US
 
 
+def test_a_sync_costs_what_its_row_of_the_table_says() -> None:
+    built = TraceBuilder()
+    for step in range(4):
+        built.step(step, start=200 * step, dur=200)
+        for part in range(2):
+            at = 200 * step + 90 * part
+            built.launch("work", start=at, dur=5, at=at + 10, runs=20)
+            built.sync(start=at + 5, dur=25 + 10 * part)
+    trace = built.trace()
+    rows = analyze(trace).syncs
+    assert len(rows) > 2
+    for row in rows.itertuples():
+        told = describe(trace, row.handle)["saving_if_removed"]
+        assert told == {"low_ns": row.saving_low_ns, "high_ns": row.saving_high_ns}
+    assert rows.saving_high_ns.max() > 0
+
+
 def test_a_gap_is_told_by_its_pieces(path: Path) -> None:
     told = describe(load_trace(path), "g-2")
     assert (told["start_ns"], told["ns"]) == (30 * US, 30 * US)

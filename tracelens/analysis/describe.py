@@ -12,6 +12,7 @@ from tracelens.analysis.handles import NumberedGaps, Target, handles_of
 from tracelens.analysis.kinds import kinds, origins
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Timeline
+from tracelens.analysis.steps import find_steps
 from tracelens.analysis.tables.launches import launched
 from tracelens.analysis.tables.operators import self_ns
 from tracelens.analysis.tables.syncs import sync_costs
@@ -125,15 +126,18 @@ def _launch(trace: Trace, row: int) -> dict[str, Any]:
 
 
 def _sync(trace: Trace, row: int, gaps: NumberedGaps | None) -> dict[str, Any]:
-    """Overlap and cost on the busiest device, over the whole trace."""
+    """Overlap and cost on the busiest device as the sync table has them; over the whole trace outside its steps."""
     device = next(iter(device_ids(trace)), ABSENT)
     known = gaps.timelines.get(device) if gaps else None
     timeline = known or build_timeline(trace, device)[0]
-    rows = handles.rows_behind(trace, handles.SYNC)
-    whole = np.array([[0, timeline.end.max(initial=0)]], dtype=np.int64)
-    costs = sync_costs(timeline, whole, trace.events.start[rows], trace.events.end[rows], rows == row)
-    saving = {"low_ns": int(costs.low[0]), "high_ns": int(costs.high[0])}
-    return {"busy_overlap_ns": int(costs.busy[0]), "saving_if_removed": saving}
+    rows, steps = handles.rows_behind(trace, handles.SYNC), find_steps(trace, device)
+    counted, tiles = steps.owner[rows] != ABSENT, steps.window.tiles
+    if not counted[rows == row].any():
+        counted, tiles = np.ones(len(rows), bool), np.array([[0, timeline.end.max(initial=0)]], dtype=np.int64)
+    costs = sync_costs(timeline, tiles, trace.events.start[rows], trace.events.end[rows], counted)
+    at = int(np.flatnonzero(rows[counted] == row)[0])
+    saving = {"low_ns": int(costs.low[at]), "high_ns": int(costs.high[at])}
+    return {"busy_overlap_ns": int(costs.busy[at]), "saving_if_removed": saving}
 
 
 def _operator(trace: Trace, row: int) -> dict[str, Any]:
