@@ -29,7 +29,9 @@ def test_no_rows_leave_the_header() -> None:
     assert text == "handle,call,ns,busy_overlap_ns,saving_low_ns,saving_high_ns,operator,where\n"
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+cmd", "-dtype_", "@SUM(A1)", "\t=1", "\r=1"])
+@pytest.mark.parametrize(
+    "name", ["=1+1", "+cmd", "-dtype_", "@SUM(A1)", "\t=1", "\r=1", " =1", "\u3000@A1", *"＝＋－＠"]
+)
 def test_no_cell_is_a_formula(name: str) -> None:
     analysis = example.with_column(example.analysis(), "kernels", name=[name] * 7)
     text = Report(analysis, example.advice()).to_csv()

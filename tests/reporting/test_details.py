@@ -39,3 +39,11 @@ def test_details_keep_their_numbers_in_json() -> None:
 
 def test_no_details_are_no_error() -> None:
     assert to_text({}) == "\n"
+
+
+def test_json_obeys_no_terminal_and_hides_nothing() -> None:
+    hidden = {"name": "a\x9b\x7f\u202e\u2028\u2029\ufeff\u200b\U000e0001é中\x1b"}
+    text = to_json(hidden)
+    assert all(line.isprintable() for line in text.splitlines())
+    assert "é中" in text
+    assert json.loads(text) == hidden

@@ -114,3 +114,10 @@ def test_a_path_that_is_not_utf8_can_be_written() -> None:
 def test_a_window_without_device_work_has_nothing_to_judge() -> None:
     assert Report(example.analysis(), example.advice()).exit_code is ExitCode.OK
     assert Report(example.empty_analysis(), example.abstaining()).exit_code is ExitCode.NOTHING_TO_JUDGE
+
+
+def test_the_document_obeys_no_terminal_and_hides_nothing() -> None:
+    name = "a\x9b\x7f\u202e\u2028\ufeffé"
+    text = Report(example.with_column(example.analysis(), "kernels", name=[name] * 7), example.advice()).to_json()
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert {row["name"] for row in json.loads(text)["tables"]["kernels"]} == {name}

@@ -33,8 +33,10 @@ def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
     ("text", "written"),
     [
         ("<img src=x>", "\\<img src=x>"),
-        ("[a](http://b)", "\\[a\\](http://b)"),
-        ("@everyone see #12", "&#64;everyone see \\#12"),
+        ("[a](http://b)", "\\[a\\](http&#58;//b)"),
+        ("@everyone see #12", "&#64;<!-- -->everyone see \\#12"),
+        ("https://a.b/c ftp://d WWW.e.f", "https&#58;//a.b/c ftp&#58;//d WWW&#46;e.f"),
+        ("mail a@b.cc aten::mm", "mail a&#64;<!-- -->b.cc aten::mm"),
         ("a|b *c* _d_ `e`", "a\\|b \\*c\\* \\_d\\_ \\`e\\`"),
         ("line\nbreak\x1b", "line\\\\x0abreak\\\\x1b"),
     ],

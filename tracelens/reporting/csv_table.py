@@ -11,7 +11,7 @@ from tracelens.reporting.printable import printable
 from tracelens.reporting.schema import COLUMNS, Document
 
 _ENDS: Final = {"saving_ns": ("saving_low_ns", "saving_high_ns")}
-_FORMULA: Final = ("=", "+", "-", "@")
+_FORMULA: Final = tuple("=+-@＝＋－＠")
 
 
 def render(document: Document, table: str) -> str:
@@ -32,4 +32,4 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = printable(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

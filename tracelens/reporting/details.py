@@ -11,6 +11,7 @@ import orjson
 from tracelens.model import units
 from tracelens.reporting.grid import GUTTER
 from tracelens.reporting.ink import Ink
+from tracelens.reporting.json_text import written
 from tracelens.reporting.kernel_titles import kernel_title
 from tracelens.reporting.printable import cells, pad, printable
 
@@ -21,7 +22,7 @@ _ARGUMENTS: Final = "arguments"
 
 def to_json(details: Mapping[str, Any]) -> str:
     """The details as indented JSON."""
-    return orjson.dumps(details, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return written(details, default=str)
 
 
 def to_text(details: Mapping[str, Any], *, color: bool = False) -> str:

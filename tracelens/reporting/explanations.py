@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import orjson
-
 from tracelens.advice.explain import Explanation
 from tracelens.advice.sources import Constant, Function
 from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
+from tracelens.reporting.json_text import written
 from tracelens.reporting.page import LEAST_WIDTH, Page
 from tracelens.reporting.printable import cells
 
@@ -28,7 +27,7 @@ SHOWN_LINES: Final = 12
 
 def to_json(value: Any) -> str:  # noqa: ANN401 - whatever orjson can write
     """Indented JSON of explanations, mappings or lists."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return written(value)
 
 
 def list_text(topics: dict[str, dict[str, str]], *, width: int = 80, color: bool = False, unicode: bool = True) -> str:

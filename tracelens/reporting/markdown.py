@@ -16,6 +16,9 @@ from tracelens.reporting.schema import Document
 from tracelens.reporting.views import View, views
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<|~#])")
+_LINK: Final = re.compile(r"(?<=www)\.|:(?=//)|@", re.IGNORECASE)
+_PLAIN: Final = {".": "&#46;", ":": "&#58;", "@": "&#64;<!-- -->"}
+"""What makes a link or a mention, as what makes none; addresses are looked for in the text behind the entities."""
 _NAMES: Final = frozenset({"kernel", "operator", "call", "where"})
 """Columns that hold words of the trace, shown as code."""
 
@@ -27,8 +30,8 @@ def render(document: Document) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is markup, a mention or a line break."""
-    return _SPECIAL.sub(r"\\\1", printable(text)).replace("@", "&#64;")
+    """Text in which nothing is markup, a mention, a link or a line break."""
+    return _LINK.sub(lambda found: _PLAIN[found[0]], _SPECIAL.sub(r"\\\1", printable(text)))
 
 
 def code(text: str) -> str:
