@@ -68,6 +68,12 @@ def test_damage_everywhere_is_mended_everywhere(damage: str, tmp_path: Path) -> 
     assert columns_of(trace)["name"] == ["before", *[NAMES.get(damage, "x")] * 50, "after"]
 
 
+def test_two_numbers_for_one_are_named(tmp_path: Path) -> None:
+    trace = load_events([BEFORE, damaged('"name": "x", "id": 12 3'), AFTER], tmp_path)
+    assert kinds(trace) == {soundness.DAMAGED: 1}
+    assert columns_of(trace)["name"] == ["before", "x", "after"]
+
+
 def test_bytes_that_are_not_utf8_are_replaced(tmp_path: Path) -> None:
     data = kineto([BEFORE, event("caf#"), AFTER]).replace(b"#", b"\xe9")
     trace = load_bytes(data, tmp_path)

@@ -28,11 +28,11 @@ _PER_THOUSANDTH: Final = 100_000
 _MOST_DIGITS: Final = 18
 _MOST_WHOLE: Final = LONGEST // 1000 - 1
 _MINUS: Final = ord("-")
-_SPACE: Final = ord(" ")
 _ZERO: Final = ord("0")
 _POINT: Final = ord(".")
 _ENDS = np.zeros(256, dtype=np.bool_)
-_ENDS[list(b",}]")] = True
+_ENDS[list(b",}] \t\r\n")] = True
+"""What may follow a number. What follows white space is left to the check of the whole slab."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -77,11 +77,8 @@ def read_thousandths(text: Text, at: Int64s, first: Bytes) -> Numbers:
 
 
 def _ended(text: Text, end: Int64s) -> Bools:
-    """Whether a number may end at each place: what follows, but for white space, closes it."""
-    found = text.at(end)
-    spaced = np.flatnonzero(found <= _SPACE)
-    found[spaced] = text.at(text.after_space(end[spaced]))
-    return _ENDS.take(found)
+    """Whether a number may end at each place."""
+    return _ENDS.take(text.at(end))
 
 
 def _plain(text: Text, begin: Int64s, count: Int64s) -> Bools:

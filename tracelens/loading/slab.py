@@ -15,8 +15,6 @@ from tracelens.loading.members import Members, members_of
 from tracelens.loading.words import Text
 from tracelens.model.events import Bools, Int64s
 
-_SPACE: Final = ord(" ")
-_LINE_FEED: Final = ord("\n")
 _BACKSLASH: Final = ord("\\")
 _COLON: Final = ord(":")
 _SCALAR: Final = re.compile(rb'-?\d+|"(?:[^"\\]|\\.)*+"')
@@ -41,7 +39,6 @@ class Slab:
         odd = np.zeros(len(frame), dtype=np.bool_)
         odd[members.odd] = True
         odd[_not_utf8(data, frame)] = True
-        odd[_with_controls(text, frame)] = True
         odd[_with_escaped_keys(data, text, frame)] = True
         return cls(data, frame, text, members, odd)
 
@@ -73,14 +70,6 @@ def _not_utf8(data: bytes, frame: Frame) -> Int64s:
             found.append(event)
             at = int(frame.ends[event]) + 1 if event < len(frame) else frame.stop
     return np.array([event for event in found if event < len(frame)], dtype=np.int64)
-
-
-def _with_controls(text: Text, frame: Frame) -> Int64s:
-    """Events that hold a control character within a string. Line feeds, of which any layout is full, are left out."""
-    whole = text.bytes[: frame.stop]
-    found = np.flatnonzero((whole < _SPACE) & (whole != _LINE_FEED))
-    _, within = _strings_at(frame, found)
-    return np.searchsorted(frame.ends, found[within])
 
 
 def _with_escaped_keys(data: bytes, text: Text, frame: Frame) -> Int64s:
