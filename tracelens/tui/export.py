@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tracelens.tui.visible import visible
+
 if TYPE_CHECKING:
     from tracelens.reporting.report import Report
 
@@ -38,7 +40,7 @@ def default_name(trace_path: str, suffix: str) -> str:
     name = Path(trace_path).name
     for ending in (".gz", ".zst", ".json", ".pt.trace", ".trace"):
         name = name.removesuffix(ending)
-    return f"{name or 'trace'}{suffix}"
+    return f"{visible(name) or 'trace'}{suffix}"
 
 
 def write(path: Path, text: str) -> str:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 from tracelens.model import units
 from tracelens.tui.actions import Action, key_names, offered
 from tracelens.tui.selection import Selection
 from tracelens.tui.views.messages import Follow
+from tracelens.tui.visible import visible
 
 if TYPE_CHECKING:
     from tracelens.tui.app import TraceLens
@@ -65,4 +67,4 @@ class Commands(Provider):
         named = ((atlas.trace.names[int(name)], int(rows[at])) for name, at in zip(names, first, strict=True))
         for name, at in islice((one for one in named if wanted in one[0].lower()), MOST_KERNELS):
             jump = partial(self._desk.post_message, Follow(Selection(row=at)))
-            yield Hit(0.5, f"Kernel {name}".replace("[", "\\["), jump)
+            yield Hit(0.5, Content(visible(f"Kernel {name}")), jump, text=visible(name))

@@ -21,10 +21,11 @@ from tracelens.exitcodes import ExitCode
 from tracelens.tui import clipboard
 from tracelens.tui.actions import EVERYWHERE, bindings
 from tracelens.tui.plain import PlainText
-from tracelens.tui.rows import Row, row, strong
+from tracelens.tui.rows import Look, Row, row, strong, wrapped
 from tracelens.tui.signals import end_cleanly, resume_once
 from tracelens.tui.terminal import erasing
 from tracelens.tui.theme import DEFAULTS, THEMES
+from tracelens.tui.visible import VisibleText
 from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.prompt import Prompt
 
@@ -82,7 +83,7 @@ class Shell(App[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What every line goes through before it is drawn."""
-        return [*super().get_line_filters(), *([PlainText()] if self.ascii else [])]
+        return [*super().get_line_filters(), VisibleText(), *([PlainText()] if self.ascii else [])]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Inks for themes that are not ours."""
@@ -95,7 +96,7 @@ class Shell(App[int]):
             yield ContentSwitcher(id="views")
             yield Prompt()
             yield Lines(id="status")
-        yield Lines(small_rows(), id="small")
+        yield Lines(id="small")
 
     async def on_mount(self) -> None:
         """End cleanly, with the terminal restored, when the session is ended from outside."""
@@ -106,7 +107,7 @@ class Shell(App[int]):
         self.exit(int(ExitCode.INTERRUPTED), return_code=int(ExitCode.INTERRUPTED))
 
     def on_resize(self) -> None:
-        """The first and the last line follow the width."""
+        """The shell's lines follow the width."""
         if self.screen_stack and self.screen_stack[0].query("#tabs"):
             self.call_after_refresh(self.sync_lines)
 
@@ -148,7 +149,8 @@ class Shell(App[int]):
         self.lines("status").show([row(strong(self._said)) if self._said else self.status()])
 
     def sync_lines(self) -> None:
-        """Draw the first line and the last."""
+        """Draw the first line and the last, and what a terminal that is too small shows instead of all."""
+        self.lines("small").show(small_rows(self.size.width))
         self.lines("tabs").show([self.tabs()])
         self.sync_status()
 
@@ -189,7 +191,7 @@ def few_colors(environment: Mapping[str, str]) -> bool:
     return not any(word in term for word in ("256", "kitty", "direct", "ghostty", "alacritty"))
 
 
-def small_rows() -> list[Row]:
-    """What a terminal that is too small shows."""
-    width, height = SMALLEST
-    return [row(strong(f"tracelens needs a terminal of {width}x{height} or more.")), row("Make it larger, or press q.")]
+def small_rows(width: int) -> list[Row]:
+    """What a terminal that is too small shows, in rows of `width` cells."""
+    least = f"tracelens needs a terminal of {SMALLEST[0]}x{SMALLEST[1]} or more."
+    return [*wrapped(least, width, Look.STRONG), *wrapped("Make it larger, or press q.", width)]

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tracelens.tui.rows import EMPTY, Row, changed, crop
+from tracelens.tui.visible import visible
 from tracelens.tui.widgets.palette import follow_theme, styles_of
 
 
@@ -63,5 +64,5 @@ class Lines(ScrollView, can_focus=False):
         width, at = self.size.width, self.scroll_offset.y + y
         line = crop(self._rows[at], width) if at < len(self._rows) else ()
         styles, ground = styles_of(self), self.rich_style
-        segments = [Segment(piece.text, ground + styles[piece.look]) for piece in line]
+        segments = [Segment(visible(piece.text), ground + styles[piece.look]) for piece in line]
         return Strip(segments).adjust_cell_length(width, ground)
