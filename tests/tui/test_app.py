@@ -418,3 +418,17 @@ async def test_a_table_is_copied_as_markdown(eager: Path) -> None:
     copied = clipboard.fallback(os.environ).read_text().splitlines()
     assert copied[0].startswith("| share | total |")
     assert len(copied) == 5
+
+
+@pytest.mark.parametrize("size", [(1, 1), (16, 5), (34, 40), (59, 24), (80, 15)])
+async def test_a_small_terminal_is_told_what_is_needed(eager: Path, size: tuple[int, int]) -> None:
+    async with opened(eager, size=size) as (app, pilot):
+        told = "".join(screen(app)).replace(" ", "")
+        assert told.startswith("tracelensneedsaterminalof60x16"[: size[0] - 1]) or size == (1, 1)
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        assert shows(app, "Overview")
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+        assert not shows(app, "Overview")
+        assert size[0] * size[1] < 80 or shows(app, "60x16")

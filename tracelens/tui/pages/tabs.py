@@ -10,7 +10,8 @@ from tracelens.tui.rows import Look, Piece, Row
 
 def tabs(views: Sequence[str], shown: str, width: int) -> Row:
     """Names where they fit in `width` cells, else short names, else keys and the name of the view that is shown."""
-    names = next(names for names in _names(views, shown) if sum(map(len, names)) <= width)
+    *longer, shortest = _names(views, shown)
+    names = next((names for names in longer if sum(map(len, names)) <= width), shortest)
     looks = [Look.CURSOR if view == shown else Look.PLAIN for view in views]
     return tuple(Piece(name, look) for name, look in zip(names, looks, strict=True))
 
