@@ -12,6 +12,7 @@ import pytest
 import tracelens.api
 from tests.build import TraceBuilder
 from tracelens.__main__ import main
+from tracelens.cli.view import is_for_app
 from tracelens.exitcodes import ExitCode
 
 Capture = pytest.CaptureFixture[str]
@@ -311,3 +312,13 @@ def test_a_name_as_long_as_a_file_may_have_is_written(trace: Path, tmp_path: Pat
     assert main(["report", str(trace), "-o", str(path)]) == ExitCode.OK
     assert path.read_text().startswith("### ")
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("redirected", ["stdin", "stdout", "stderr"])
+def test_an_app_needs_all_three_streams(redirected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(getattr(sys, name), "isatty", lambda: True, raising=False)
+    assert is_for_app(["trace.json"])
+    monkeypatch.setattr(getattr(sys, redirected), "isatty", lambda: False, raising=False)
+    assert not is_for_app(["trace.json"])

@@ -57,8 +57,9 @@ class ViewCommand:
 
 
 def has_screen() -> bool:
-    """Whether there is a terminal that an app can draw on and read keys from."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    """Whether there is a terminal that an app can read keys from and draw on, which it does by standard error."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return all(stream.isatty() for stream in streams) and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def is_for_app(words: Sequence[str]) -> bool:
