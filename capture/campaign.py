@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from capture.job import LEAST_STEPS, Job, Plan, Target
 from capture.launcher import Outcome, run_form
 from capture.manifest import RunDirectory
-from capture.progress import Line
+from capture.progress import Line, say
 from capture.records import VARIANTS, FormRecord, blocked
 from capture.stamping import publish_trace
 from capture.tape import Tape
@@ -21,6 +20,7 @@ NOISE = 3.0
 FEW_STEPS = "the script makes only {} whole steps: every phase took fewer than planned"
 FITTED = (1.0, 0.9)
 """Shares of the steps a script made that the next tries may need: with threads it makes another number each time."""
+OWN_END = "the script ended itself (as os._exit does) before it was measured; let it return"
 NAME_IT = "name what repeats with --function NAME (a function of the script) or --module NAME"
 
 
@@ -102,7 +102,7 @@ class Campaign:
             if not outcome.ended_early or record.error or outcome.steps < LEAST_STEPS:
                 break
             steps, notes = outcome.steps, record.notes
-            print(f"{job.name}: only {steps} whole steps; again with phases that fit", file=sys.stderr)
+            say(f"{job.name}: only {steps} whole steps; again with phases that fit")
             job = outcome.refitted(job, max(LEAST_STEPS, int(steps * share)))
             self.job = self.job.with_(plan=job.plan)
             outcome, record = self._once(job, passthrough)
@@ -192,7 +192,7 @@ def _cut(outcome: Outcome) -> str | None:
     ended = outcome.result["ended"] if outcome.result else None
     if ended in {None, "exit"} and outcome.exit_code:
         return f"the script exited with code {outcome.exit_code}"
-    return None
+    return None if ended else OWN_END
 
 
 def _why_nothing(outcome: Outcome) -> str:

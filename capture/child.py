@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.imports import AfterImport
 from capture.job import Job
-from capture.progress import Board
+from capture.progress import Board, say
 from capture.region import StopScript
 from capture.result import Result
 from capture.script import Script, ScriptError, own_traceback
@@ -66,7 +66,7 @@ def run_job(path: str, package_present: Callable[[], AbstractContextManager[None
     except StopScript:
         ended = "stopped"
     except ScriptError as error:
-        print(f"tracelens capture: {error}", file=sys.stderr)
+        say(f"tracelens capture: {error}")
         ended, code = "usage", 2
     except SystemExit as error:
         ended, code = "exit", _exit_code(error)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import math
 import uuid
 from datetime import datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from capture.campaign import Campaign, Interrupted, first_job
 from capture.job import Job, Plan, Target
 from capture.manifest import RunDirectory, RunDirectoryError
 from capture.own_code import find_function
+from capture.progress import say
 from capture.ranks import this_rank
 from capture.records import FORMS
 from capture.script import Script, ScriptError
@@ -20,6 +21,10 @@ from capture.tape import Tape
 
 Group = argparse._ArgumentGroup  # pyright: ignore[reportPrivateUsage]
 USAGE, INTERRUPTED = 2, 130
+LONGEST, MOST_DIGITS = 300, 18
+"""Characters of a message and digits of a count, however long the words that were typed."""
+SEEDS = range(-(2**63), 2**64)
+"""What torch.manual_seed takes."""
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -28,9 +33,21 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the message and the exit code of a wrong command."""
-        if message.startswith("the following arguments are required"):
-            message = "a script is missing: tracelens capture [options] script.py [its arguments]"
-        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+        if len(message) > LONGEST:
+            message = f"{message[: LONGEST // 2]}...{message[-LONGEST // 2 :]}"
+        say(f"{self.prog}: {message}; see {self.prog} --help")
+        raise SystemExit(USAGE)
+
+
+class Words(argparse.Action):
+    """Takes all words from the script on: they are the script's, whatever they look like."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
+        """Set the script and its arguments; an error without a script."""
+        script, *arguments = (values[1:] if values[:1] == ["--"] else values) or [None]
+        if script is None:
+            parser.error("a script is missing: tracelens capture [options] script.py [its arguments]")
+        namespace.script, namespace.arguments = script, arguments
 
 
 def main(argv: list[str]) -> int:
@@ -39,7 +56,7 @@ def main(argv: list[str]) -> int:
     try:
         return _run(options, argv)
     except (ScriptError, RunDirectoryError) as error:
-        print(f"tracelens capture: {error}", file=sys.stderr)
+        say(f"tracelens capture: {error}")
         return USAGE
 
 
@@ -48,11 +65,16 @@ def parser() -> Parser:
     parser = Parser(
         prog="tracelens capture",
         description="Run a script unchanged as eager, compile, replay and both; leave one run directory.",
+        allow_abbrev=False,
         epilog="The script runs once per form, and what it writes is written once per form.",
     )
     parser.add_argument("-m", dest="is_module", action="store_true", help="the script is a module's name")
-    parser.add_argument("script", help="script.py, or with -m a module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    parser.add_argument(
+        "script",
+        nargs=argparse.REMAINDER,
+        action=Words,
+        help="script.py, or with -m a module, and behind it the script's own arguments",
+    )
     _add_target(parser.add_argument_group("what repeats (found by itself if not named)"))
     _add_phases(parser.add_argument_group("phases"))
     _add_forms(parser.add_argument_group("forms"))
@@ -78,8 +100,10 @@ def _add_phases(group: Group) -> None:
     )
     group.add_argument("--active", type=_count, default=plan.active, metavar="N", help="traced steps (%(default)s)")
     group.add_argument("--to-end", action="store_true", help="let the script run to its end after the last needed step")
-    group.add_argument("--timeout", type=float, default=900.0, metavar="S", help="seconds for one form (%(default).0f)")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of every form (%(default)s)")
+    group.add_argument(
+        "--timeout", type=_seconds, default=900.0, metavar="S", help="seconds for one form (%(default).0f)"
+    )
+    group.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of every form (%(default)s)")
 
 
 def _add_forms(group: Group) -> None:
@@ -99,9 +123,29 @@ def _add_output(group: Group) -> None:
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _seed(text: str) -> int:
+    try:
+        seed = int(text)
+    except ValueError:
+        seed = SEEDS.stop
+    if seed not in SEEDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from -2^63 to 2^64 - 1")
+    return seed
 
 
 def _forms(text: str) -> tuple[str, ...]:
@@ -112,7 +156,17 @@ def _forms(text: str) -> tuple[str, ...]:
     return tuple(form for form in FORMS if form in wanted)
 
 
+def _expect_used(options: argparse.Namespace) -> None:
+    """ScriptError for an option of torch.compile that no form asked for would take."""
+    asked = ", ".join(options.forms)
+    if options.compile_mode is not None and "compile" not in options.forms:
+        raise ScriptError(f"--compile-mode is for the compile form, and --forms asks for {asked}")
+    if options.dynamic is not None and not {"compile", "both"}.intersection(options.forms):
+        raise ScriptError(f"--dynamic is for compile and both, and --forms asks for {asked}")
+
+
 def _run(options: argparse.Namespace, argv: list[str]) -> int:
+    _expect_used(options)
     script = Script.find(options.script, options.is_module)
     target = _target(options, script)
     run = uuid.uuid4().hex[:12]
@@ -120,14 +174,14 @@ def _run(options: argparse.Namespace, argv: list[str]) -> int:
     directory = RunDirectory(path.absolute(), ["tracelens", "capture", *argv], run, this_rank())
     directory.create(options.force)
     forms = ", ".join(options.forms)
-    print(f"{options.script} runs once per form ({forms}); so do its side effects. Run: {path}", file=sys.stderr)
+    say(f"{options.script} runs once per form ({forms}); so do its side effects. Run: {path}")
     campaign = Campaign(_job(options, target, directory.work, run), options.forms, directory, options.timeout, Tape(0))
     complete, code = False, INTERRUPTED
     try:
         code = campaign.run()
         complete = True
     except (Interrupted, KeyboardInterrupt):
-        print(f"interrupted; what was finished is in {path}", file=sys.stderr)
+        say(f"interrupted; what was finished is in {path}")
     finally:
         directory.finish(complete)
     return code

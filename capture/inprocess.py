@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
 import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -18,7 +17,7 @@ from capture.failure import cannot_run
 from capture.forms import Form
 from capture.job import Job, Plan
 from capture.manifest import RunDirectory
-from capture.progress import Board
+from capture.progress import Board, say
 from capture.recorder import Recorder
 from capture.records import FORMS, VARIANTS, FormRecord
 from capture.region import Region, StopScript
@@ -84,7 +83,7 @@ class _Course:
         if not self._repeats_itself and record.outputs != "match":
             record.outputs, record.outputs_note = "unchecked", "two eager runs differ: the step does not repeat itself"
         publish_trace(job, record, self._directory.trace(job.name))
-        print(f"{job.name}: {summary(record)}", file=sys.stderr)
+        say(f"{job.name}: {summary(record)}")
         return record
 
     def _record(self, job: Job) -> FormRecord:

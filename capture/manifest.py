@@ -35,6 +35,14 @@ class RunDirectory:
 
     def create(self, force: bool) -> None:
         """Make the directory; an earlier run there is replaced only if forced, other files are never touched."""
+        try:
+            self._make_room(force)
+            self.work.mkdir(parents=True)
+            self._write()
+        except OSError as error:
+            raise RunDirectoryError(f"cannot write {self.path}: {error.strerror}; choose another --output") from error
+
+    def _make_room(self, force: bool) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise RunDirectoryError(f"{self.path} is a file; name a directory with --output")
         if self.path.is_dir() and any(not self._is_other_ranks(path.name) for path in self.path.iterdir()):
@@ -45,8 +53,6 @@ class RunDirectory:
             if not self.manifest.exists():
                 raise RunDirectoryError(f"{self.path} is not empty and holds no run; choose another --output")
             self._remove_run()
-        self.work.mkdir(parents=True)
-        self._write()
 
     @property
     def manifest(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 import sys
 import time
@@ -10,6 +11,16 @@ from pathlib import Path
 
 PHASES = ("starting", "searching", "warming up", "measuring", "tracing", "exporting", "done")
 _CELLS, _STEP = struct.Struct("<3q"), struct.Struct("<q")
+
+
+def say(text: str, start: str = "") -> None:
+    """Write a line to stderr, which nothing in it can colour or break; where nothing can be written, go on."""
+    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    try:
+        print(f"{start}{shown}", file=sys.stderr, flush=True)
+    except OSError:
+        # Python flushes once more at exit and would change the exit code then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 class Board:
@@ -57,5 +68,4 @@ class Line:
 
     def finish(self, summary: str) -> None:
         """Replace the line by the form's outcome."""
-        start = "\r\033[K" if self._live else ""
-        print(f"{start}{self._form}: {summary}", file=sys.stderr, flush=True)
+        say(f"{self._form}: {summary}", "\r\033[K" if self._live else "")

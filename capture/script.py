@@ -39,7 +39,7 @@ class Script:
         if is_module:
             return cls._find_module(name)
         path = Path(name)
-        if not path.is_file():
+        if not _is_file(path):
             raise ScriptError(f"{name}: no such script")
         return cls(path.absolute(), name, None, str(path.resolve().parent))
 
@@ -47,11 +47,15 @@ class Script:
     def _find_module(cls, name: str) -> Script:
         here = str(Path.cwd())
         sys.path.insert(0, here)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.submodule_search_locations is not None:
-            spec = importlib.util.find_spec(f"{name}.__main__")
-        sys.path.pop(0)
-        if spec is None or spec.origin is None:
+        try:
+            spec = importlib.util.find_spec(name)
+            if spec is not None and spec.submodule_search_locations is not None:
+                spec = importlib.util.find_spec(f"{name}.__main__")
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            raise ScriptError(f"no module named {name} that can be run ({type(error).__name__}: {error})") from error
+        finally:
+            sys.path.remove(here)
+        if spec is None or spec.origin is None or not _is_file(Path(spec.origin)):
             raise ScriptError(f"no module named {name} that can be run")
         return cls(Path(spec.origin), spec.origin, spec, here)
 
@@ -78,6 +82,13 @@ class Script:
         else:
             vars(module).update({DECORATOR: decorate} if function else {})
             exec(code_of(self.path, function), vars(module))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False  # a name too long for a file
 
 
 def parse(path: Path) -> ast.Module:

@@ -202,6 +202,19 @@ def test_a_death_ends_the_command_as_a_shell_would_show_it(workshop: Workshop) -
     assert run.form("eager")["error"] == "killed by signal 9"
 
 
+def test_a_script_that_ends_itself_is_told_so(workshop: Workshop) -> None:
+    workshop.write("import os\nos._exit(0)\n")
+    run = workshop.capture("script.py")
+    assert run.code == 2
+    assert "the script ended itself" in run.form("eager")["error"]
+
+
+def test_what_a_script_raises_colours_no_line(workshop: Workshop) -> None:
+    workshop.write("raise ValueError('boom \\x1b[31m')\n")
+    line = workshop.capture("script.py").stderr.splitlines()[-1]
+    assert line == "eager: ValueError: boom \\x1b[31m"
+
+
 def test_lack_of_memory_in_one_form_and_a_hang_in_another_cost_only_these(workshop: Workshop) -> None:
     path = workshop.write(MISBEHAVES)
     run = workshop.capture("--forms", "eager,compile,replay", "--timeout", "45", *FEW, "script.py", "fills")

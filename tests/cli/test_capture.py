@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from capture.cli import parser
 from tracelens.__main__ import main
 from tracelens.exitcodes import ExitCode
 
@@ -32,6 +33,18 @@ def test_help_is_that_of_the_recording(capsys: Capture) -> None:
         (["--active", "0", "t.py"], "'0' is not a whole number"),
         (["--forms", "foo", "t.py"], "unknown form foo"),
         (["--timeout", "soon", "t.py"], "soon"),
+        (["--timeout", "-1", "t.py"], "'-1' is not a number of seconds above 0"),
+        (["--timeout", "nan", "t.py"], "'nan' is not a number of seconds above 0"),
+        (["--seed", str(2**64), "t.py"], "is not a whole number from -2^63"),
+        (["--measure", "9" * 5_000, "t.py"], "is not a whole number"),
+        (["--forms", "eager,replay", "--dynamic", __file__], "--dynamic is for compile and both"),
+        (["--forms", "both", "--compile-mode", "default", __file__], "--compile-mode is for the compile form"),
+        (["-m", "nope.mod"], "no module named nope.mod that can be run (ModuleNotFoundError: No module named 'nope')"),
+        (["-m", "sys"], "no module named sys"),
+        (["a" * 300], "no such script"),
+        (["--output", "/proc/nope", __file__], "cannot write /proc/nope"),
+        (["--output", "a" * 300, __file__], "cannot write "),
+        (["\x1b[31m.py"], "\\x1b[31m.py: no such script"),
     ],
 )
 def test_a_wrong_command_is_one_line(words: list[str], told: str, capsys: Capture) -> None:
@@ -40,6 +53,17 @@ def test_a_wrong_command_is_one_line(words: list[str], told: str, capsys: Captur
     assert told in err
     assert len(err.splitlines()) == 1
     assert "_count" not in err
+    assert "internal error" not in err
+    assert err[:-1].isprintable()
+    assert len(err) < 800
+
+
+def test_words_behind_the_script_are_the_scripts() -> None:
+    words = ["--", "--output", "x", "--m", "3", "-h", "-m", "--seed", "q"]
+    for before in ([], ["--"], ["-m"], ["--seed", "3", "--output=run"]):
+        options = parser().parse_args([*before, "script.py", *words])
+        assert (options.script, options.arguments) == ("script.py", words)
+        assert options.is_module == (before == ["-m"])
 
 
 def test_a_missing_script_is_a_usage_error(tmp_path: Path, capsys: Capture) -> None:
