@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.watch import Watch
 from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events, zipped
 from tests.reference import reference_traces
 from tracelens.errors import UnreadableError
@@ -333,3 +334,10 @@ def test_arrays_among_events_cost_no_event(stray: str, tmp_path: Path) -> None:
     trace = load_events([stray, BEFORE, stray, AFTER, stray], tmp_path)
     assert columns_of(trace)["name"] == ["before", "after"]
     assert kinds(trace) == {"unreadable event skipped": 3}
+
+
+def test_damaged_events_cost_little_each(tmp_path: Path) -> None:
+    watch = Watch()
+    data = b'{"traceEvents":[' + b'{"ph":"X","name":"a"b","ts":1,"dur":N/A},' * 5000 + b"]}"
+    watch.run(data, lambda: load_bytes(data, tmp_path))
+    assert not watch.faults, watch.summary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -265,3 +266,21 @@ def test_keys_read_as_they_are_spelled_with_escapes_or_without(tmp_path: Path) -
 def test_no_number_shares_a_lane_with_a_word(pair: tuple[tuple[Any, Any], ...], tmp_path: Path) -> None:
     events = [event("x", pid=pid, tid=tid, ts=n) for n, (pid, tid) in enumerate(pair)]
     assert len(set(load_events(events, tmp_path).events.lane.tolist())) == 2
+
+
+@pytest.mark.parametrize("text", ["1e999999", "-1e999999", "1e900000", "1" * 100_000])
+def test_exponents_without_bounds_are_out_of_range_at_once(text: str, tmp_path: Path) -> None:
+    began = time.process_time()
+    ids = {"correlation": text, "device": text, "stream": text, "blocks per SM": text}
+    trace = load_events([event(), event(ts=text, args=ids), event(dur=text)], tmp_path)
+    assert kinds(trace)["numbers too large for their column"] == 2
+    assert trace.events.duration.tolist()[-1] == 0
+    assert time.process_time() - began < 0.5
+
+
+def test_a_number_that_no_float_holds_is_none(tmp_path: Path) -> None:
+    trace = load_events([event(), event(dur=77777), event()], tmp_path)
+    data = (tmp_path / "trace.json").read_bytes().replace(b"77777", b"1e999999")
+    trace = load_bytes(data, tmp_path)
+    assert len(trace.events) == 3
+    assert kinds(trace) == {"values that are not JSON (NaN, inf, N/A)": 1}

@@ -74,28 +74,30 @@ def fill(batch: Batch, rows: Sequence[int], records: Sequence[Record], tables: T
     extra: dict[str, tuple[list[int], list[Any]]] = {}
     for row, record in zip(rows, records, strict=True):
         tables.lanes.learn(record)
-        _fill_row(batch, row, record, tables)
         for column, value in record.values.items():
             if column not in DENSE:
                 at, values = extra.setdefault(column, ([], []))
                 at.append(row)
                 values.append(_sparse_value(column, value, int(batch.offset[row]), tables))
+    if rows:
+        _fill_columns(batch, rows, records, tables)
     for column, (at, values) in extra.items():
         batch.sparse[column] = _joined(batch.sparse.get(column), np.array(at, dtype=np.int64), values, column)
 
 
-def _fill_row(batch: Batch, row: int, record: Record, tables: Tables) -> None:
-    offset = int(batch.offset[row])
-    batch.phase[row] = record.phase
-    batch.category[row] = tables.category(record.category)
-    batch.name[row] = tables.names.id(record.name)
-    batch.lane[row] = tables.lanes.id(record.pid, record.tid)
-    batch.start[row] = _time(record.start, NO_TIME, offset, tables)
-    batch.duration[row] = _time(record.duration, 0, offset, tables)
+def _fill_columns(batch: Batch, rows: Sequence[int], records: Sequence[Record], tables: Tables) -> None:
+    at = np.array(rows, dtype=np.int64)
+    placed = list(zip(records, batch.offset[at].tolist(), strict=True))
+    batch.phase[at] = [record.phase for record in records]
+    batch.category[at] = [tables.category(record.category) for record in records]
+    batch.name[at] = [tables.names.id(record.name) for record in records]
+    batch.lane[at] = [tables.lanes.id(record.pid, record.tid) for record in records]
+    batch.start[at] = [_time(record.start, NO_TIME, offset, tables) for record, offset in placed]
+    batch.duration[at] = [_time(record.duration, 0, offset, tables) for record, offset in placed]
     for column in DENSE:
-        value = record.values.get(column)
-        absent = NO_STREAM if column == STREAM else ABSENT
-        getattr(batch, column)[row] = _id(column, value, offset, tables) if isinstance(value, int) else absent
+        getattr(batch, column)[at] = [
+            _id(column, record.values.get(column), offset, tables) for record, offset in placed
+        ]
 
 
 def _time(value: int | None, absent: int, offset: int, tables: Tables) -> int:
@@ -106,15 +108,18 @@ def _time(value: int | None, absent: int, offset: int, tables: Tables) -> int:
     return absent
 
 
-def _id(column: str, value: int, offset: int, tables: Tables) -> int:
+def _id(column: str, value: float | str | None, offset: int, tables: Tables) -> int:
     """An id that does not fit counts as absent: a clamped one would link to the wrong event."""
+    absent = NO_STREAM if column == STREAM else ABSENT
+    if not isinstance(value, int):
+        return absent
     narrow = column in (DEVICE, STREAM)
     if narrow and 2**31 <= value < 2**32:
         return value - 2**32  # a negative number printed as unsigned
     if clamped(value, 32 if narrow else 64) == value:
         return value
     tables.repairs.add(OUT_OF_RANGE, str(value), offset)
-    return NO_STREAM if column == STREAM else ABSENT
+    return absent
 
 
 def _sparse_value(column: str, value: int | float | str, offset: int, tables: Tables) -> int | float:

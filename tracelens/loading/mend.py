@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from math import isfinite
 from typing import Final
 
 from tracelens.loading.jsontext import BROKEN, parsed
@@ -52,10 +53,11 @@ def mend(text: bytes) -> tuple[object, list[str]] | None:
 
 def _mend_rest(text: str, kinds: list[str]) -> tuple[object, list[str]] | None:
     """Apply one step after the other until the text is JSON."""
-    for kind, step in _STEPS:
-        changed = step(text)
-        if changed != text:
-            text, kinds = changed, [*kinds, kind]
+    for kind, sign, step in _STEPS:
+        changed = step(text) if sign.search(text) else text
+        if kind and changed == text:
+            continue
+        text, kinds = changed, [*kinds, kind] if kind else kinds
         value = parsed(text)
         if value is not BROKEN:
             return value, kinds
@@ -117,8 +119,13 @@ def _null_bare_words(text: str) -> str:
 
 def _null_if_bare(found: re.Match[str]) -> str:
     token = _LEADING_ZEROS.sub(r"\1", found[0])
-    sound = token[0] in '",' or token.isspace() or _LITERAL.fullmatch(token)
+    sound = token[0] in '",' or token.isspace() or _is_literal(token)
     return token if sound else "null"
+
+
+def _is_literal(token: str) -> bool:
+    """Whether JSON has such a word or number; none that no float holds."""
+    return bool(_LITERAL.fullmatch(token)) and (token.isalpha() or isfinite(float(token)))
 
 
 def _drop_commas(text: str) -> str:
@@ -139,11 +146,12 @@ _QUOTES: Final[tuple[tuple[list[str], Callable[[str], str]], ...]] = (
 )
 """Ways to read the quotes. Each is followed by all steps, which rely on strings being delimited."""
 
-_STEPS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
-    ("", str),
-    ("control characters in text", _escape_controls),
-    ("stray backslashes", _double_backslashes),
-    ("lone surrogates", _replace_surrogates),
-    ("values that are not JSON (NaN, inf, N/A)", _null_bare_words),
-    ("spare commas", _drop_commas),
+_STEPS: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...]] = (
+    ("", re.compile(""), str),
+    ("control characters in text", _CONTROL, _escape_controls),
+    ("stray backslashes", re.compile(r"\\"), _double_backslashes),
+    ("lone surrogates", _SURROGATE, _replace_surrogates),
+    ("values that are not JSON (NaN, inf, N/A)", re.compile(""), _null_bare_words),
+    ("spare commas", re.compile(r",\s*+[,\]}]|[\[{]\s*+,"), _drop_commas),
 )
+"""Kind of damage, what a text with such damage holds, and how it is mended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
 LONGEST: Final = 2**62
@@ -12,6 +12,10 @@ LONGEST_DURATION: Final = 2**53
 """Longest duration kept, in ns (104 days): sums over a thousand events stay within int64."""
 FLOAT_HOLDS_NS: Final = 2.0**42
 """Microseconds below which a float64 still tells all three decimals apart."""
+BEYOND: Final = 2**70
+"""ns that stand for any time which no column holds: its own digits could be billions."""
+_LAST_PLACE: Final = 18
+"""Power of ten from which microseconds are beyond LONGEST, whatever their digits."""
 
 
 def nanoseconds(value: object) -> int | None:
@@ -24,9 +28,17 @@ def nanoseconds(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (float, Decimal, str)):
         return None
     try:
-        return int((Decimal(value) * 1000).to_integral_value(ROUND_HALF_EVEN))
-    except (InvalidOperation, OverflowError, ValueError):
+        return _exact(Decimal(value))
+    except (ArithmeticError, ValueError):
         return None
+
+
+def _exact(microseconds: Decimal) -> int | None:
+    if microseconds.is_nan() or microseconds.is_infinite():
+        return None
+    if microseconds and microseconds.adjusted() >= _LAST_PLACE:
+        return -BEYOND if microseconds.is_signed() else BEYOND
+    return int((microseconds * 1000).to_integral_value(ROUND_HALF_EVEN))
 
 
 def integer(value: object) -> int | None:

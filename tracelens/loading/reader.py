@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from tracelens.loading.batch import SHORTEST, Batch, empty_batch, fill
-from tracelens.loading.careful import decode_one
+from tracelens.loading.careful import Record, decode_one
 from tracelens.loading.document import EVENT_BEGINS, end_of_value
 from tracelens.loading.framing import Frame, frame_events
 from tracelens.loading.separators import STRAY, UNREADABLE, leading_gap, note_between, note_gap
@@ -20,6 +20,8 @@ from tracelens.loading.tables import Tables
 SLAB: Final = 1 << 20
 SMALL_SLAB: Final = 1 << 14
 """Where reading goes on after damage: the rest of a large slab would be scanned again at every further one."""
+SMALLEST_SLAB: Final = 1 << 10
+"""The same where one damage follows the other."""
 BLANK: Final = 1 << 12
 """White space that is longer is dropped before events are sought behind it."""
 LONGEST_EVENT: Final = 1 << 26
@@ -49,6 +51,8 @@ _STRAY_RUN: Final = re.compile(
     re.DOTALL,
 )
 _ELEMENT_END: Final = re.compile(rb'\s*+(?:,(?!\s*+"[^"]*+"\s*+:)|\])')
+_MOST_MENDED: Final = 1000
+"""Damaged events that are handed on at once."""
 _BETWEEN: Final = re.compile(rb"[\s,]*")
 
 
@@ -63,9 +67,16 @@ class EventReader:
         self._slab = SLAB
         self._commas: int | None = 0
         """How many commas must come next; None where damage left that open."""
+        self._mended: list[tuple[int, int, Record]] = []
+        """Place, length and content of damaged events that are not handed on yet: each alone is dear."""
 
     def read(self) -> bool:
         """Hand on all events up to the end of the array, which is dropped; False if the text ends first."""
+        closed = self._read_elements()
+        self._hand_on_mended()
+        return closed
+
+    def _read_elements(self) -> bool:
         self._commas = 0
         while not self._closed():
             if self._skip_strays():
@@ -132,6 +143,7 @@ class EventReader:
 
     def _take(self, frame: Frame) -> None:
         """Decode the framed events up to the first one that is beyond mending in its frame."""
+        self._hand_on_mended()
         batch, count = self._decoder.decode(self._window.data, frame, self._window.offset)
         if count:
             self._note_gaps(frame, count)
@@ -141,7 +153,7 @@ class EventReader:
             self._take_damaged()
             return
         self._commas = 1
-        self._slab = min(SLAB, self._slab * 2) if frame.clean else SMALL_SLAB
+        self._slab = min(SLAB if frame.clean else SMALL_SLAB, self._slab * 2)
 
     def _note_gaps(self, frame: Frame, count: int) -> None:
         """Count what is wrong before the events of the frame that were read."""
@@ -195,7 +207,7 @@ class EventReader:
         self._mend(text, window.offset + begin)
         window.drop(end)
         self._commas = None
-        self._slab = SMALL_SLAB
+        self._slab = max(min(SMALL_SLAB, self._slab // 2), SMALLEST_SLAB)
 
     def _mend(self, text: bytes, offset: int) -> None:
         """Read a damaged text as one event, else as all that begin in it; count what cannot be read."""
@@ -208,14 +220,23 @@ class EventReader:
                 self._tables.repairs.add(UNREADABLE, piece[:200], offset + begin)
 
     def _read_one(self, text: bytes, offset: int) -> bool:
-        """Hand on a text that is one event, mended if need be; False if it is none."""
+        """Take a text that is one event, mended if need be; False if it is none."""
         found = decode_one(text, offset, self._tables.repairs)
         if found is None:
             return False
-        batch = empty_batch(np.array([offset], dtype=np.int64), np.array([len(text)], dtype=np.int64))
-        fill(batch, [0], [found], self._tables)
-        self._emit(batch)
+        self._mended.append((offset, len(text), found))
+        if len(self._mended) >= _MOST_MENDED:
+            self._hand_on_mended()
         return True
+
+    def _hand_on_mended(self) -> None:
+        if not self._mended:
+            return
+        offsets, lengths, records = zip(*self._mended, strict=True)
+        self._mended.clear()
+        batch = empty_batch(np.array(offsets, dtype=np.int64), np.array(lengths, dtype=np.int64))
+        fill(batch, range(len(records)), records, self._tables)
+        self._emit(batch)
 
 
 def _boundary(data: bytes) -> int:
