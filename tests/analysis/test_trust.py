@@ -349,7 +349,7 @@ def test_device_events_that_take_no_time(instants: int, level: str) -> None:
 
 
 def test_counts_agree_with_their_nouns() -> None:
-    assert check(sound(launches=1), "device_events").message.startswith("only 1 device event:")
+    assert check(sound(launches=1), "device_events").message.startswith("only 1 device event ran in the window:")
     assert check(sound(launches=3), "device_events").message.startswith("only 3 device events:")
 
 

@@ -57,6 +57,8 @@ def test_durations_choose_their_unit(ns: int, text: str) -> None:
 def test_a_range_of_durations_has_one_unit() -> None:
     assert units.durations(300_000, 420_000) == "300-420 us"
     assert units.durations(0, 1_500_000) == "0-1.50 ms"
+    assert units.durations(300_000, 1_500_000) == "0.300-1.50 ms"
+    assert units.durations(3_000, 10_816_000) == "3.00 us - 10.8 ms"
     assert units.durations(5_000, 5_000) == "5.00 us"
 
 

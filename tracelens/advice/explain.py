@@ -112,7 +112,7 @@ def _blocker(id: str) -> Explanation:
 
 def _checks() -> dict[str, str]:
     """What each check of the trust passes with."""
-    return {id: _shown(call.args[4]) for id, call in _check_calls().items()}
+    return {id: _shown(call, 4) for id, call in _check_calls().items()}
 
 
 @lru_cache
@@ -123,9 +123,12 @@ def _check_calls() -> Mapping[str, ast.Call]:
     return {str(ast.literal_eval(call.args[0])): call for call in rules if len(call.args) >= 6}
 
 
-def _shown(text: ast.expr) -> str:
-    """A message with N for its numbers."""
-    return re.sub(r"\{\w+(:[^}]*)?\}", "N", str(ast.literal_eval(text)))
+def _shown(call: ast.Call, argument: int) -> str:
+    """A message of a check with N for its numbers."""
+    text, nouns = call.args[argument], [word.value for word in call.keywords if word.arg == "noun"]
+    noun = ast.literal_eval(nouns[0]) if nouns else ""
+    shown = str(ast.literal_eval(text)).replace("{share}", "N %").replace("{count}", f"N {noun}s")
+    return re.sub(r"\{\w+(:[^}]*)?\}", "N", shown)
 
 
 def _check(id: str) -> Explanation:
@@ -135,7 +138,7 @@ def _check(id: str) -> Explanation:
     unusable = "" if fatal == "None" else f" Beyond {fatal} the trace is unusable."
     passes = f"Passes where the value is {bound} {ast.unparse(call.args[2])}.{unusable}"
     steps = tuple(dict.fromkeys(_measures(call.args[1])))
-    text = f"{passes} Else: {_shown(call.args[5])}."
+    text = f"{passes} Else: {_shown(call, 5)}."
     return Explanation(id, "check", _checks()[id], text, steps, _constants(steps))
 
 

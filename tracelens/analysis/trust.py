@@ -177,7 +177,7 @@ DEVICE_EVENTS: Final = Rule(
     10,
     None,
     "{count}",
-    "only {count}: little to judge by; record several steps of the whole workload",
+    "only {count} ran in the window: little to judge by; record several steps of the whole workload",
     at_least=True,
     noun="device event",
 )

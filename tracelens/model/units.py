@@ -9,6 +9,8 @@ from typing import Final
 NS_PER_MS: Final = 1_000_000
 LONGEST_NS: Final = 2**62
 """146 years: sums of two such times stay within int64."""
+APART: Final = 100
+"""Times that the longer end of a range is the shorter from which each has its own unit."""
 _UNITS: Final = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": NS_PER_MS, "s": 1_000_000_000}
 _DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>ns|us|µs|ms|s)")
 
@@ -42,8 +44,11 @@ def duration(ns: int) -> str:
 
 
 def durations(low_ns: int, high_ns: int) -> str:
-    """A range of lengths in the unit that suits the longer ("300-420 us")."""
+    """A range of lengths in the unit that suits the longer ("300-420 us"), or each in its own where that would hide
+    the shorter ("3.00 us - 10.8 ms")."""
     unit = _unit(high_ns)
+    if 0 < low_ns * APART < high_ns and _unit(low_ns) != unit:
+        return f"{duration(low_ns)} - {duration(high_ns)}"
     ends = dict.fromkeys(significant(ns / _UNITS[unit]) for ns in (low_ns, high_ns))
     return f"{'-'.join(ends)} {unit}"
 
