@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_gaps_of_all_devices_are_numbered_together() -> None:
         .trace()
     )
     gaps = all_gaps(trace)
-    starts = [gaps.by_device[device].start[index] for device, index in zip(gaps.device, gaps.index, strict=True)]
+    starts = [gaps.by_device[device][1].start[index] for device, index in zip(gaps.device, gaps.index, strict=True)]
     assert starts == sorted(starts)
     numbers = sorted(int(handle[2:]) for device in (0, 1) for handle in gaps.handles(device))
     assert numbers == list(range(1, len(gaps.index) + 1))
@@ -195,3 +196,17 @@ def test_what_is_told_is_plain_json_and_survives_a_vanished_file(path: Path) -> 
     for handle in ("k-1", "l-1", "o-1", "s-1", "g-1", "g-3"):
         json.dumps(describe(trace, handle))
     assert "cannot be read again" in describe(trace, "k-1")["arguments"]
+
+
+def test_thousands_of_devices_are_numbered_in_one_pass() -> None:
+    builder = TraceBuilder()
+    for number in range(1500):
+        builder.launch("k", 10 * number, 2, at=10 * number + 5, runs=3, device=number)
+    trace = builder.trace()
+    began = time.process_time()
+    gaps = all_gaps(trace)
+    assert time.process_time() - began < 2
+    assert len(gaps.by_device) == 1500
+    for device in (0, 700, 1499):
+        own = gaps.by_device[device][1]
+        assert gaps.index[gaps.device == device].tolist() == list(range(len(own.start)))

@@ -128,8 +128,8 @@ def _launch(trace: Trace, row: int) -> dict[str, Any]:
 def _sync(trace: Trace, row: int, gaps: NumberedGaps | None) -> dict[str, Any]:
     """Overlap and cost on the busiest device as the sync table has them; over the whole trace outside its steps."""
     device = next(iter(device_ids(trace)), ABSENT)
-    known = gaps.timelines.get(device) if gaps else None
-    timeline = known or build_timeline(trace, device)[0]
+    known = gaps.by_device.get(device) if gaps else None
+    timeline, _ = known or build_timeline(trace, device)
     rows, steps = handles.rows_behind(trace, handles.SYNC), find_steps(trace, device)
     counted, tiles = steps.owner[rows] != ABSENT, steps.window.tiles
     if not counted[rows == row].any():
@@ -154,7 +154,7 @@ def _operator(trace: Trace, row: int) -> dict[str, Any]:
 
 def _gap(trace: Trace, handle: str, numbered: NumberedGaps) -> dict[str, Any]:
     target = handles.resolve(trace, handle, numbered)
-    timeline, gaps = numbered.timelines[target.device], numbered.by_device[target.device]
+    timeline, gaps = numbered.by_device[target.device]
     gap, after = target.gap, target.row
     operator, before = int(gaps.operator[gap]), int(gaps.before[gap])
     launch = int(trace.links.launch[after]) if after != ABSENT else ABSENT

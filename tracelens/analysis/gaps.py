@@ -8,7 +8,6 @@ import numpy as np
 
 from tracelens.analysis.extent import HOST, device_rows, recorded_end
 from tracelens.model.events import ABSENT, Bools, Int32s, Int64s, Role, Trace, among
-from tracelens.model.intervals import complement, union
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +41,7 @@ def find_causes(trace: Trace, device: int) -> Causes:
     """Gaps between the first and the last event of host or device, with what ended each."""
     rows = device_rows(trace, device)
     rows = rows[trace.events.duration[rows] > 0]
-    gaps = complement(union(trace.events.start[rows], trace.events.end[rows]), *_span(trace, rows))
-    start, end = gaps[:, 0], gaps[:, 1]
+    _, start, end = idle(trace, rows)
     before, after = _last_ended(trace, rows, start), _first_launched(trace, rows, end)
     launch = np.where(after == ABSENT, ABSENT, trace.links.launch[after]).astype(np.int32)
     linked = launch != ABSENT
@@ -55,13 +53,32 @@ def find_causes(trace: Trace, device: int) -> Causes:
     return Causes(start, end, before, after, launch, called, returned, is_graph, lane, in_graph)
 
 
-def _span(trace: Trace, rows: Int64s) -> tuple[int, int]:
+def idle(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """Device, start and end of each gap between these rows of work, of all their devices at once.
+
+    By device, then in start order; from the first to the last event of the host or of the device itself."""
     events = trace.events
-    if not len(rows):
-        return 0, 0
+    rows = rows[events.duration[rows] > 0]
+    devices, own = np.unique(events.device[rows], return_inverse=True)
     host = among(events.category, HOST) & (events.phase == ord("X"))
-    first = min(int(events.start[rows].min()), int(events.start[host].min(initial=np.iinfo(np.int64).max)))
-    return first, max(int(events.end[rows].max()), recorded_end(trace))
+    first = np.full(len(devices), events.start[host].min(initial=np.iinfo(np.int64).max))
+    last = np.full(len(devices), recorded_end(trace))
+    np.minimum.at(first, own, events.start[rows])
+    np.maximum.at(last, own, events.end[rows])
+    every = np.arange(len(devices))
+    group = np.concatenate((every, own, every))
+    start, end = np.concatenate((first, events.start[rows], last)), np.concatenate((first, events.end[rows], last))
+    order = np.lexsort((start, group))
+    group, start = group[order], start[order]
+    reach = _reach(group, end[order])
+    gap = np.flatnonzero((group[1:] == group[:-1]) & (start[1:] > reach[:-1]))
+    return devices[group[gap]].astype(np.int64), reach[gap], start[gap + 1]
+
+
+def _reach(group: Int64s, end: Int64s) -> Int64s:
+    """The latest end so far within each group; groups ascend."""
+    known, place = np.unique(end, return_inverse=True)
+    return known[np.maximum.accumulate(group * len(known) + place) - group * len(known)]
 
 
 def _last_ended(trace: Trace, rows: Int64s, start: Int64s) -> Int32s:

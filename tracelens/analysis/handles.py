@@ -5,14 +5,14 @@ They are numbered from 1 over the whole trace in start order, whatever step, dev
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.analysis.extent import device_ids
+from tracelens.analysis.gaps import idle
 from tracelens.analysis.results import Gaps, Timeline
 from tracelens.analysis.timeline import build_timeline
 from tracelens.analysis.waits import blocking_waits
@@ -34,13 +34,34 @@ NOUNS: Final = {
 _HANDLE: Final = re.compile(r"\s*(?P<prefix>[a-z])-(?P<number>\d{1,18})\s*")
 
 
+class Accounts(Mapping[int, tuple[Timeline, Gaps]]):
+    """Timeline and gaps of each device of a trace, made when first asked for."""
+
+    def __init__(self, trace: Trace, known: Mapping[int, tuple[Timeline, Gaps]]) -> None:
+        self._trace = trace
+        self._devices = np.unique(trace.events.device[trace.events.device_work()]).tolist()
+        self._known = dict(known)
+
+    def __getitem__(self, device: int) -> tuple[Timeline, Gaps]:
+        if device not in self._devices:
+            raise KeyError(device)
+        if device not in self._known:
+            self._known[device] = build_timeline(self._trace, device)
+        return self._known[device]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._devices)
+
+    def __len__(self) -> int:
+        return len(self._devices)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberedGaps:
     """The gaps of all devices, in start order."""
 
-    by_device: Mapping[int, Gaps]
-    timelines: Mapping[int, Timeline]
-    """Of each device."""
+    by_device: Mapping[int, tuple[Timeline, Gaps]]
+    """Timeline and gaps of each device."""
     device: Int64s
     """Of each gap."""
     index: Int64s
@@ -79,16 +100,10 @@ def all_gaps(trace: Trace, known: Mapping[int, tuple[Timeline, Gaps]] | None = N
     """Number the gaps of all devices in start order; of two that start at once, the lower device's first.
 
     known: timeline and gaps of devices that have been looked at already."""
-    known = known or {}
-    built = {device: known.get(device) or build_timeline(trace, device) for device in sorted(device_ids(trace))}
-    gaps = {device: found for device, (_, found) in built.items()}
-    none = np.zeros(0, dtype=np.int64)
-    counts = [len(found.start) for found in gaps.values()]
-    device = np.repeat(np.array(list(gaps), dtype=np.int64), counts)
-    index = np.concatenate([none, *(np.arange(count) for count in counts)])
-    order = np.argsort(np.concatenate([none, *(found.start for found in gaps.values())]), kind="stable")
-    timelines = {device: timeline for device, (timeline, _) in built.items()}
-    return NumberedGaps(gaps, timelines, device[order], index[order])
+    device, start, _ = idle(trace, np.flatnonzero(trace.events.device_work()))
+    index = np.arange(len(device)) - np.searchsorted(device, device)
+    order = np.argsort(start, kind="stable")
+    return NumberedGaps(Accounts(trace, known or {}), device[order], index[order])
 
 
 def rows_behind(trace: Trace, prefix: str) -> Int64s:
@@ -127,7 +142,7 @@ def resolve(trace: Trace, handle: str, gaps: NumberedGaps | None = None) -> Targ
 def _resolve_gap(gaps: NumberedGaps, number: int) -> Target:
     _expect(GAP, number, len(gaps.index))
     device, index = int(gaps.device[number - 1]), int(gaps.index[number - 1])
-    return Target(GAP, number, int(gaps.by_device[device].after[index]), device, index)
+    return Target(GAP, number, int(gaps.by_device[device][1].after[index]), device, index)
 
 
 def _expect(prefix: str, number: int, count: int) -> None:

@@ -41,7 +41,8 @@ class Atlas:
     @property
     def gaps(self) -> Gaps | None:
         """The gaps of the device; None for a trace without device work."""
-        return self.numbered.by_device.get(self.device)
+        known = self.numbered.by_device.get(self.device)
+        return known[1] if known else None
 
     @cached_property
     def gap_handles(self) -> list[str]:
