@@ -14,9 +14,10 @@ from tests.build import TraceBuilder
 from tests.tui.screens import eager_steps, opened, screen, settled, shows
 from tracelens.tui import clipboard
 from tracelens.tui.app import TraceLens
-from tracelens.tui.links import Place
+from tracelens.tui.links import Place, Portion
 from tracelens.tui.opening import Opening
 from tracelens.tui.targets import Filtered
+from tracelens.tui.views.messages import Ranged
 from tracelens.tui.views.overview import OverviewView
 from tracelens.tui.views.timeline import TimelineView
 
@@ -432,3 +433,60 @@ async def test_a_small_terminal_is_told_what_is_needed(eager: Path, size: tuple[
         await pilot.pause()
         assert not shows(app, "Overview")
         assert size[0] * size[1] < 80 or shows(app, "60x16")
+
+
+async def test_a_filter_counts_what_it_is_for(eager: Path) -> None:
+    async with opened(eager, place=Place("timeline")) as (app, pilot):
+        await pilot.press("backslash")
+        await typed(pilot, "zzzz")
+        assert shows(app, "Nothing for 'zzzz'.")
+        await pilot.press("backslash")
+        await typed(pilot, "relu_kernel")
+        assert shows(app, "4 for 'relu_kernel'")
+
+
+async def test_esc_on_the_overview_clears_the_range(eager: Path) -> None:
+    async with opened(eager, place=Place("timeline", portion=Portion(range=(1_000_000, 3_000_000)))) as (app, pilot):
+        app.on_ranged(Ranged((1_000_000, 2_000_000)))
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.situation.ranged
+        await pilot.press("1", "escape")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert not app.situation.ranged
+        assert shows(app, "Judged the whole window.")
+
+
+async def test_one_trace_says_why_it_has_no_forms(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("F")
+        await pilot.pause()
+        assert shows(app, "open a run directory")
+
+
+async def test_another_trace_of_the_directory_can_be_opened(tmp_path: Path) -> None:
+    files = [eager_steps().write(tmp_path / f"{name}.json") for name in "ab"]
+    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert shows(app, "a.json")
+        await pilot.press("D")
+        await pilot.pause()
+        assert shows(app, "2 traces and runs")
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        await settled(app, pilot)
+        assert app.session is not None
+        assert app.session.path == str(files[1])
+
+
+async def test_syncs_begin_with_what_saves_most(tmp_path: Path) -> None:
+    builder = eager_steps()
+    builder.sync(start=610, dur=85)
+    async with opened(builder.write(tmp_path / "syncs.json"), place=Place("syncs")) as (app, _):
+        assert app.tables is not None
+        assert app.session is not None
+        table, rows = app.tables.grid.table, app.session.report.document["tables"]["syncs"]
+        assert [table.columns[0].cell(row) for row in table.order] == [row["handle"] for row in rows]

@@ -22,9 +22,12 @@ from tracelens.tui.app import TraceLens
 from tracelens.tui.lanes import LaneKind
 from tracelens.tui.links import Place
 from tracelens.tui.opening import Opening
+from tracelens.tui.pages.forms import forms as page
+from tracelens.tui.rows import text
 from tracelens.tui.runs import changes, step_facts
 from tracelens.tui.steps import typical_step
 from tracelens.tui.views.forms import FormsView
+from tracelens.tui.views.messages import Ranged
 from tracelens.tui.views.timeline import TimelineView
 from tracelens.tui.widgets.timeline import LaneView
 
@@ -135,6 +138,26 @@ async def test_forms_lie_side_by_side(run: Path) -> None:
         await pressed(pilot, "down", "down")
         for words in ("1 appeared", "2 launches removed", "model.py:41", "size mismatch at model.py:50"):
             assert shows(app, words), screen(app)
+
+
+async def test_a_range_is_not_compared_with_the_step(run: Path) -> None:
+    async with forms(run) as (app, pilot):
+        whole = [line for line in screen(app) if " eager " in line]
+        app.on_ranged(Ranged((0, 500_000)))
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert shows(app, "Predictions of a range are not those of a step")
+        assert not any(" %" in line for line in screen(app) if " both " in line)
+        await pressed(pilot, "V")
+        assert not shows(app, "Predictions of a range")
+        assert [line for line in screen(app) if " eager " in line] == whole
+
+
+async def test_facts_that_are_still_read_say_so(run: Path) -> None:
+    found = read_run(run)
+    assert found is not None
+    rows = [text(line) for line in page(found, {}, {"both"}, None, "eager", 120)]
+    assert [line.split()[0] for line in rows if "loading" in line] == ["both"]
 
 
 async def test_a_kernel_is_marked_in_all_steps_and_leads_into_both_timelines(run: Path) -> None:

@@ -66,3 +66,12 @@ async def test_times_and_kernels_can_be_gone_to(eager: Path) -> None:
         await pilot.pause()
         assert "relu_kernel" in app.switcher.query_one(TimelineView).selected_name
         assert await hits(app, "no such thing at all") == []
+
+
+async def test_a_handle_can_be_gone_to(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        (hit,) = [hit for hit in await hits(app, "s-2") if str(hit.match_display) == "Go to s-2"]
+        hit.command()
+        await pilot.pause()
+        assert app.here().select == "s-2"
+        assert not [hit for hit in await hits(app, "s-999") if str(hit.match_display).startswith("Go to")]

@@ -39,6 +39,8 @@ class Situation:
     gaps: bool = False
     run: bool = False
     """A run directory with several forms is open."""
+    directory: bool = False
+    """A directory with several traces is open."""
     selected: bool = False
     """An event or a gap is selected."""
     searching: bool = False
@@ -105,6 +107,7 @@ ACTIONS: Final = (
     Action("view_advice", ("8",), "Advice: findings, blockers and what to do first", EVERYWHERE, _loaded),
     Action("view_findings", ("9",), "Findings as a table", EVERYWHERE, _loaded),
     Action("view_forms", ("F",), "Forms: the same step in each form, side by side", EVERYWHERE, lambda s: s.run),
+    Action("choose_trace", ("D",), "Directory: open another of its traces", EVERYWHERE, lambda s: s.directory),
     Action("next_view", ("tab",), "Next view", EVERYWHERE, _loaded),
     Action("previous_view", ("shift+tab",), "Previous view", EVERYWHERE, _loaded),
     Action("next_gap", ("g",), "Next gap", EVERYWHERE, _gaps, "gap"),

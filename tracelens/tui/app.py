@@ -85,6 +85,11 @@ class TraceLens(Desk):
         """To the forms."""
         await self.show("forms")
 
+    async def action_choose_trace(self) -> None:
+        """To the traces and runs of the directory that was opened."""
+        self.view = ""
+        await self.choose()
+
     async def action_next_view(self) -> None:
         """To the view on the right."""
         await self._turn(1)
@@ -190,14 +195,15 @@ class TraceLens(Desk):
         await self._next_match(-1)
 
     async def action_cancel(self) -> None:
-        """Nothing is searched for or filtered any more."""
+        """Nothing is searched for or filtered any more; where nothing can be, the window is whole again."""
         if self.tables is not None:
             self.tables.filter(None)
             self.tables.search(None)
         elif self.view == "timeline":
-            timeline = await self.timeline()
-            timeline.filter(None)
-            timeline.search(None)
+            (await self.timeline()).clear()
+        elif self.situation.ranged:
+            self.post_message(Ranged(None))
+            return
         self.say("")
 
     def action_whole_window(self) -> None:

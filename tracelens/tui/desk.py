@@ -118,7 +118,9 @@ class Desk(Entrance):
         if self.session is not None and self.session.path == message.path and message.place.select is not None:
             self.post_message(Follow(message.place))
             return
-        for view in [view for view in self.switcher.children if view.id != "forms"]:
+        if self.switcher.current == "picker":
+            self._run_directory = self._first = None
+        for view in [view for view in self.switcher.children if view.id != "forms" or self._first is None]:
             await view.remove()
         if self._first is not None:
             self._place = message.place
@@ -147,7 +149,7 @@ class Desk(Entrance):
     async def show(self, view: str) -> None:
         """Turn to a view; views of events wait until lanes are made. Forms are there in a run only."""
         if view == "forms" and not self.has_run:
-            self.say("One trace has no forms to compare; open the directory of a run to see them.")
+            self.say("One trace only, so no forms to compare; open a run directory to see them.")
             return
         if self.session is None or (self.atlas is None and view not in ("overview", "advice", "forms")):
             self._place = Place(view)
@@ -312,6 +314,8 @@ class Desk(Entrance):
         self.session = message.session
         if message.session.portion.stretch is None:
             self._whole = message.session
+        if self._first is not None and self._first.path == message.session.path:
+            self._first = message.session
         for view in self.switcher.children:
             if isinstance(view, Judging):
                 view.open(message.session)
@@ -337,6 +341,7 @@ class Desk(Entrance):
             # Until lanes are made there may be some.
             gaps=session is not None and (atlas is None or (atlas.gaps is not None and len(atlas.gaps.start) > 0)),
             run=self.has_run,
+            directory=bool(self._files),
             selected=bool(self.selection),
             searching=bool(state and state.query) or bool(tables and tables.grid.table.found),
             ranged=session is not None and session.portion.stretch is not None,
@@ -390,4 +395,5 @@ class Desk(Entrance):
             return True
         if isinstance(self.screen, ModalScreen):
             return action == "quit"
-        return registered.scope != EVERYWHERE or registered.valid(self.situation)
+        says_why_not = action == "view_forms" and self.session is not None
+        return registered.scope != EVERYWHERE or says_why_not or registered.valid(self.situation)

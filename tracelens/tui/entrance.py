@@ -50,7 +50,11 @@ class Entrance(Shell):
         if self._opening is not None:
             await self.begin(self._opening)
         else:
-            await self.put(PickerView(self._folder, self._files))
+            await self.choose()
+
+    async def choose(self) -> None:
+        """Show the traces and runs of a directory."""
+        await self.put(PickerView(self._folder, self._files))
 
     async def begin(self, opening: Opening) -> None:
         """Show an opening that runs."""

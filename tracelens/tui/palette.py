@@ -11,6 +11,7 @@ import numpy as np
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from tracelens.errors import TraceLensError
 from tracelens.model import units
 from tracelens.tui.actions import Action, key_names, offered
 from tracelens.tui.selection import Selection
@@ -41,14 +42,24 @@ class Commands(Provider):
             yield DiscoveryHit(f"{action.title}  ({key_names(action)})", partial(self._desk.run_registered, action))
 
     async def search(self, query: str) -> Hits:
-        """Actions by title, a time to go to, and kernels by name."""
+        """Actions by title, a handle or a time to go to, and kernels by name."""
         matcher = self.matcher(query)
         for action in self._valid():
             title = f"{action.title}  ({key_names(action)})"
             if (score := matcher.match(title)) > 0:
                 yield Hit(score, matcher.highlight(title), partial(self._desk.run_registered, action))
-        for hit in (*self._times(query), *self._kernels(query)):
+        for hit in (*self._handles(query), *self._times(query), *self._kernels(query)):
             yield hit
+
+    def _handles(self, query: str) -> Iterator[Hit]:
+        atlas, handle = self._desk.atlas, query.removeprefix("go to").strip()
+        if atlas is None:
+            return
+        try:
+            selection = atlas.find(handle)
+        except TraceLensError:
+            return
+        yield Hit(1.0, Content(f"Go to {handle}"), partial(self._desk.post_message, Follow(selection)), text=handle)
 
     def _times(self, query: str) -> Iterator[Hit]:
         try:

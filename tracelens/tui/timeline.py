@@ -196,6 +196,12 @@ class TimelineState:
 
     # -- search ---------------------------------------------------------------------------------------------
 
+    def filter(self, query: Query | None) -> int:
+        """Show only slices whose name is asked for, and all gaps; returns how many are asked for."""
+        self.name_filter = query
+        self.arrange()
+        return sum(int(np.count_nonzero(_named(lane, query))) for lane in self.lanes) if query else 0
+
     def search(self, query: Query | None) -> int:
         """Mark all slices whose name is asked for; returns how many."""
         self.query = query

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from tracelens.reporting import phrases
-from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import Document, FindingEntry
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, head, quiet, row, strong, wrapped
 from tracelens.tui.targets import linked
@@ -38,17 +37,16 @@ def _verdict(document: Document, width: int) -> Iterator[Row]:
 
 def _first(document: Document, width: int) -> Iterator[Row]:
     """What to repair first, and what the repairs would allow."""
-    fixes = document["recommendation"]["fix_first"]
-    if fixes:
+    steps = phrases.next_steps(document)
+    if steps:
         yield head("Do first")
-    for number, fix in enumerate(fixes, 1):
-        where = f" ({short_place(fix['where'])})" if fix["where"] else ""
-        first, *rest = wrapped(f"{fix['advice']}{where}", width, Look.PLAIN, "   ")
+    for number, step in enumerate(steps, 1):
+        first, *rest = wrapped(step, width, Look.PLAIN, "   ")
         yield (Piece(f"{number}. ", Look.KEY), Piece(first[0].text[3:]))
         yield from rest
     if after := phrases.after_fix(document):
         yield from wrapped(after, width, Look.STRONG)
-    if fixes:
+    if steps:
         yield EMPTY
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, cast
 
 from tracelens.loading.runs import Record, Run
@@ -25,11 +25,21 @@ FACTS: Final = (
 MARKS: Final = {"vanished": Piece("- ", Look.BAD), "appeared": Piece("+ ", Look.GOOD), "changed": Piece("~ ", Look.KEY)}
 
 
-def forms(run: Run, facts: Mapping[str, StepFacts], document: Document, chosen: str, width: int) -> list[Row]:
-    """All rows; `facts` are of the forms read so far, `document` is that of the simplest form's trace."""
+def forms(
+    run: Run,
+    facts: Mapping[str, StepFacts],
+    unread: Collection[str],
+    document: Document | None,
+    chosen: str,
+    width: int,
+) -> list[Row]:
+    """All rows; `facts` are of the forms read so far, `unread` those that will be.
+
+    `document` is that of the simplest form's trace, None where it is of less than the window."""
     rows = [
         *_head(run, width),
-        *_times(run, facts, document, chosen, ranges=width >= WIDE),
+        *_times(run, facts, unread, document, chosen, ranges=width >= WIDE),
+        *_without_predictions(document),
         EMPTY,
         *_changes(facts, chosen, width),
         *_compiler(run, chosen, width),
@@ -46,7 +56,20 @@ def _head(run: Run, width: int) -> Iterator[Row]:
         yield (Piece("! ", Look.WARN), Piece("This run was not finished; what it measured is shown."))
 
 
-def _times(run: Run, facts: Mapping[str, StepFacts], document: Document, chosen: str, *, ranges: bool) -> Iterator[Row]:
+def _without_predictions(document: Document | None) -> Iterator[Row]:
+    if document is None:
+        yield row(quiet("  Predictions of a range are not those of a step; V shows the whole window's."))
+
+
+def _times(
+    run: Run,
+    facts: Mapping[str, StepFacts],
+    unread: Collection[str],
+    document: Document | None,
+    chosen: str,
+    *,
+    ranges: bool,
+) -> Iterator[Row]:
     """Measured against predicted, and what is left of launches and device work."""
     titles = f"  {'form':8}{'ms/step':>8}{'range':>14}" if ranges else f"  {'form':8}{'ms/step':>8}"
     yield row(quiet(f"{titles} {'predicted':>12} {'off':>6} {'launches':>8} {'kernels':>7} {'device':>7}  outputs"))
@@ -59,21 +82,21 @@ def _times(run: Run, facts: Mapping[str, StepFacts], document: Document, chosen:
         foretold = f"{_range(*predicted[1:]):>12} {_off(measured, predicted[0]):>6}"
         look = Look.STRONG if name == chosen else Look.PLAIN
         said = ", ".join(filter(None, (record.get("outputs"), record.get("variant"))))
-        numbers = f"{times} {foretold} {_step(facts.get(name))}  {said}"
+        numbers = f"{times} {foretold} {_step(facts.get(name), name in unread)}  {said}"
         yield row(pointer, Piece(name, look, FormOf(name)), numbers)
         if record.get("error"):
             yield row(quiet(f"           {record['error']}"))
 
 
-def _step(found: StepFacts | None) -> str:
+def _step(found: StepFacts | None, unread: bool) -> str:
     if found is None:
-        return f"{'':>8} {'':>7} {'':>7}"
+        return f"{'loading' if unread else '':>8} {'':>7} {'':>7}"
     return f"{found.launches:>8.0f} {found.device_events:>7.0f} {units.duration(round(found.device_ns)):>7}"
 
 
-def _predicted(document: Document, name: str) -> tuple[float | None, float | None, float | None]:
+def _predicted(document: Document | None, name: str) -> tuple[float | None, float | None, float | None]:
     """What the eager trace alone predicts: middle, low, high."""
-    form = document["forms"].get(name)
+    form = document["forms"].get(name) if document is not None else None
     if form is None:
         return None, None, None
     if form["predicted"] is not None:

@@ -38,15 +38,16 @@ class FormsView(Vertical):
 
     @dataclass
     class Read(Message):
-        """The trace of a form has been read."""
+        """The trace of a form has been read; its facts are None where that failed."""
 
         name: str
-        facts: StepFacts
+        facts: StepFacts | None
 
     def __init__(self, run: Run, session: Session) -> None:
         super().__init__(id="forms")
         self._run_directory, self._session = run, session
         self._facts: dict[str, StepFacts] = {}
+        self._unread = set(run.traces)
         self._chosen = next(iter(run.forms), "")
         self._state = TimelineState([])
 
@@ -87,14 +88,22 @@ class FormsView(Vertical):
                 found = step_facts(analyze(load_trace(path)), name)
             except TraceLensError as error:
                 self.post_message(Said(str(error)))
-                continue
+                found = None
             self.post_message(self.Read(name, found))
 
     def on_forms_view_read(self, message: Read) -> None:
         """Show what was read so far."""
-        self._facts[message.name] = message.facts
-        self._align()
+        self._unread.discard(message.name)
+        if message.facts is not None:
+            self._facts[message.name] = message.facts
+            self._align()
         self._draw()
+
+    def open(self, session: Session) -> None:
+        """Compare with what another window of the first form's trace predicts."""
+        if session.path == self._session.path:
+            self._session = session
+            self._draw()
 
     def _align(self) -> None:
         """Lanes of all forms from the same moment: the first form and the chosen one above the others."""
@@ -117,9 +126,11 @@ class FormsView(Vertical):
         self.query_one(Ruler).sync(None)
 
     def _draw(self) -> None:
-        width = self.page.size.width
+        width, session = self.page.size.width, self._session
+        # A range's predictions are not of the step that was measured.
+        document = session.document if session.portion.stretch is None else None
         if width:
-            self.page.show(forms(self._run_directory, self._facts, self._session.document, self._chosen, width))
+            self.page.show(forms(self._run_directory, self._facts, self._unread, document, self._chosen, width))
 
     def on_linked_lines_pointed(self, message: LinkedLines.Pointed) -> None:
         """A form is compared with the first, a kernel is marked in all steps."""

@@ -232,10 +232,15 @@ class TimelineView(Vertical, can_focus=True):
 
     def filter(self, query: Query | None) -> int:
         """Show slices whose name is asked for; returns how many."""
-        self.state.name_filter = query
-        self.state.arrange()
+        found = self.state.filter(query)
         self.sync()
-        return sum(len(lane) for lane in self.state.lanes)
+        return found
+
+    def clear(self) -> None:
+        """Filter and search for nothing, and forget the range that was begun."""
+        self._mark = None
+        self.state.search(None)
+        self.filter(None)
 
     def search(self, query: Query | None) -> int:
         """Mark slices whose name is asked for, and go to the first; returns how many."""

@@ -20,7 +20,7 @@ from tracelens.tui.coverage import Coverage
 from tracelens.tui.inks import EIGHTHS, Ink
 from tracelens.tui.lanes import LaneKind
 from tracelens.tui.paint import Line, difference, paint
-from tracelens.tui.rows import Look, cut
+from tracelens.tui.rows import Look, cut_left
 from tracelens.tui.ruler import ruler
 from tracelens.tui.theme import run_style
 from tracelens.tui.timeline import TimelineState
@@ -140,7 +140,7 @@ class LaneView(ScrollView, can_focus=False):
             return Strip.blank(width, ground)
         inks = styles_of(self)
         gutter = gutter_width(width)
-        title = f"{'▸' if drawn.current else ' '}{cut(drawn.title, gutter - 2)}".ljust(gutter)
+        title = f"{'▸' if drawn.current else ' '}{cut_left(drawn.title, gutter - 2)}".ljust(gutter)
         segments = [Segment(title, ground + Style(bold=drawn.current))]
         text = drawn.line.text
         segments += [Segment(text[a:b], ground + run_style(code, inks)) for a, b, code in drawn.line.runs]
