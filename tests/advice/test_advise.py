@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, Clock, analysis, at_step, gemm, item, op, pointwise, told
+from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.results import FORMS, Advice
@@ -240,3 +240,19 @@ def test_the_stamp_tells_the_form_that_was_recorded() -> None:
     stamped = told(*[pointwise()] * 20).stamp(form="compile", step_ms=0.3)
     assert analyze(stamped.trace()).form == "compile"
     assert analyze(told(*[pointwise()] * 20).stamp(form="eager", step_ms=0.3).trace()).form == "eager"
+
+
+def test_a_step_whose_other_forms_are_not_shown_is_less_sure() -> None:
+    found = advise(analyze(graph_steps(["nvjet_gemm"] * 10 + ["triton_poi_fused_add"] * 10).trace()))
+    assert found.forms["both"].step_ms is not None
+    assert found.recommendation.verdict == "neither"
+    assert found.recommendation.confidence < 0.7
+
+
+@pytest.mark.parametrize("beats", [[*HOST_BOUND, item()], [*HOST_BOUND, call("cudaMalloc", 20_000), *HOST_BOUND]])
+def test_all_that_is_to_be_repaired_first_is_named_by_a_form(beats: list[Beat]) -> None:
+    found = advice(*beats)
+    named = {blocker.id for form in found.forms.values() for blocker in form.blockers}
+    first = {blocker.id for blocker in found.recommendation.fix_first}
+    assert first
+    assert first <= named

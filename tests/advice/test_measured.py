@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import runs
-from tests.advice.story import Beat, analysis, gemm, item, pointwise, told
+from tests.advice.story import Beat, analysis, gemm, item, op, pointwise, told
 from tracelens.advice import advise
 from tracelens.advice.measured import measured_forms
 from tracelens.advice.results import Advice
@@ -209,3 +209,39 @@ def test_a_predicted_set_up_comes_on_top_of_eager_s() -> None:
     assert replay.step_ms is not None
     assert replay.setup_s is not None
     assert replay.break_even_steps == pytest.approx(1e3 * replay.setup_s / (eager - replay.step_ms))
+
+
+LAZY = runs.measured(0.5, compiler_graphs=0)
+
+
+def test_a_form_that_the_compiler_did_nothing_for_is_not_advised() -> None:
+    found = judged({"eager": runs.measured(0.7), "compile": LAZY, "both": LAZY, "replay": NOT_PERMITTED}, *SYNCED)
+    advised, after = found.recommendation, found.recommendation.after_fix
+    assert found.forms["compile"].step_ms == 0.5
+    assert found.forms["compile"].blockers[0].message.startswith("compile did nothing (0 graphs)")
+    assert found.forms["compile"].break_even_steps is None
+    assert advised.verdict == "neither"
+    assert after is not None
+    assert after.step_ms < 0.35
+    assert [fix.id for fix in advised.fix_first] == ["sync"]
+    assert "fusable_chains" not in {finding.rule for finding in found.findings}
+
+
+@pytest.mark.parametrize("graphs", [1, None, True])
+def test_a_compiled_form_with_graphs_or_unknown_ones_counts(graphs: object) -> None:
+    forms = {"eager": runs.measured(0.7), "compile": runs.measured(0.3, compiler_graphs=graphs)}
+    assert not judged(forms).forms["compile"].did_nothing
+
+
+def test_no_graphs_of_eager_mean_nothing() -> None:
+    assert not judged({"eager": runs.measured(0.7, compiler_graphs=0)}).forms["eager"].did_nothing
+
+
+def test_a_gain_that_processes_of_one_code_differ_by_is_not_sure() -> None:
+    steady, host = ([op("aten::mm", ran, host=20)] * 20 for ran in (30.0, 1.0))
+    forms = {"eager": runs.measured(0.7), "compile": runs.measured(0.6)}
+    forms |= {name: runs.measured(0.9) for name in ("replay", "both")}
+    of_device, of_host = (judged(forms, *beats).recommendation for beats in (steady, host))
+    assert (of_device.verdict, of_host.verdict) == ("compile", "compile")
+    assert of_device.confidence == 0.95
+    assert of_host.confidence < 0.85

@@ -27,6 +27,7 @@ from tracelens.advice import advise
 from tracelens.advice.forms import cannot
 from tracelens.advice.results import FORMS
 from tracelens.advice.rules import RULES, Rule
+from tracelens.advice.rules.rule import device_ms, now_ms
 from tracelens.analysis import analyze
 
 Story: TypeAlias = Sequence[Beat] | Callable[[], TraceBuilder]
@@ -169,10 +170,28 @@ def test_a_saving_of_the_host_is_of_the_step_without_the_profiler() -> None:
     saving = next(finding.saving_ms for finding in advice.findings if finding.rule == "data_loading")
     eager, part = advice.forms["eager"].step_ms, found.attribution.share("dispatch", "input")
     assert eager is not None
-    assert saving == pytest.approx(part * eager)
+    assert saving == pytest.approx(min(part * eager, eager - device_ms(found)))
 
 
 def test_a_trace_that_cannot_be_judged_still_says_what_spoilt_it() -> None:
     advice = advise(analyze(lost_graphs(1).trace()))
     assert advice.recommendation.verdict == "abstain"
     assert [finding.rule for finding in advice.findings] == ["lost_graph_kernels"]
+
+
+def test_a_saving_of_the_host_leaves_the_device_its_time() -> None:
+    found = analysis(loader(4000), *[gemm(900)] * 4)
+    advice = advise(found)
+    saving = next(finding.saving_ms for finding in advice.findings if finding.rule == "data_loading")
+    now = now_ms(found, advice.forms)
+    assert now is not None
+    assert saving is not None
+    assert now - saving >= device_ms(found) - 1e-9
+
+
+def test_what_can_fuse_is_one_share_in_the_reason_and_the_finding() -> None:
+    gather = op("aten::index", 300, kernel="vectorized_gather_kernel", shapes=[[1 << 20, 64], [1 << 18]])
+    advice = advise(analysis(*[gather, pointwise(100, BIG), gemm(30)] * 4))
+    finding = next(finding for finding in advice.findings if finding.rule == "fusable_chains")
+    share = finding.title.partition(" of the")[0]
+    assert f"{share} of it in kernels that can fuse" in advice.recommendation.summary

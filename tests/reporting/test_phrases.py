@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from tests.reporting import example
-from tracelens.advice.results import Advice, Form
-from tracelens.reporting import phrases
+from tracelens.advice.results import NO_GRAPH, Advice, Blocker, Form
+from tracelens.reporting import markdown, phrases, text
 from tracelens.reporting.report import Report
-from tracelens.reporting.schema import Document
+from tracelens.reporting.schema import Document, FindingEntry
 
 
 def judged(verdict: str, own: str = "eager", **forms: Form) -> Document:
@@ -43,6 +44,56 @@ def test_neither_without_a_repair_that_pays() -> None:
     assert phrases.headline(document) == "Neither: this stretch stays at 3.97 ms (predicted 3.80-4.10)."
 
 
+def told(rule: str, saving_ms: float | None) -> FindingEntry:
+    """A finding of that rule."""
+    finding = {"rule": rule, "severity": "info", "title": "t", "saving_ms": saving_ms, "evidence": [], "advice": "Do."}
+    return cast("FindingEntry", finding)
+
+
+@pytest.mark.parametrize(
+    ("finding", "line", "steps"),
+    [
+        (
+            told("pageable_copies", 2.0),
+            "Neither form; pin the copies: up to -2.00 ms. Else ",
+            ["Do. Saves up to 2.00 ms."],
+        ),
+        (told("device_limit", None), "Neither form; only cheaper arithmetic helps. Else ", ["Do."]),
+        (told("pageable_copies", 0.1), "Neither: ", []),
+    ],
+)
+def test_neither_names_what_helps_instead(finding: FindingEntry, line: str, steps: list[str]) -> None:
+    document = judged("neither")
+    document["recommendation"] |= {"after_fix": None, "fix_first": [], "snippet": ""}
+    document["findings"] = [finding]
+    assert phrases.headline(document) == f"{line}the step stays at 3.97 ms (predicted 3.80-4.10)."
+    assert phrases.next_steps(document) == steps
+    assert ("What to do next" in text.render(document)) == bool(steps)
+    assert ("1. Do." in markdown.render(document)) == bool(steps)
+
+
+def test_a_form_in_use_is_kept() -> None:
+    document = judged("neither", "both")
+    document["recommendation"] |= {"after_fix": None, "fix_first": []}
+    assert phrases.headline(document).startswith("Keep both: the step stays at 0.47 ms")
+
+
+def test_a_prediction_below_the_device_s_time_says_what_it_counts_on() -> None:
+    document = judged("neither")
+    document["attribution"]["classes"]["kernel"]["ns"] = 300_000
+    assert "less than" not in phrases.after_fix(document)
+    document["attribution"]["classes"]["kernel"]["ns"] = 6_000_000
+    assert phrases.after_fix(document).endswith(
+        "That is less than the 2.00 ms that the device works now: it counts on fused kernels."
+    )
+
+
+def test_a_form_that_the_compiler_did_nothing_for_is_no_alternative() -> None:
+    nothing = (Blocker(NO_GRAPH, "compile did nothing (0 graphs), which tells nothing", None, None, ""),)
+    document = judged("neither", compile=Form(2.0, 1.9, 2.1, "measured", blockers=nothing))
+    assert "Not compile alone: compile did nothing (0 graphs)." in phrases.alternatives(document)
+
+
 def test_the_account_adds_up_to_the_time_in_its_title() -> None:
     document = judged("replay")
     parts = document["attribution"]["classes"].values()
@@ -60,7 +111,7 @@ def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert phrases.profiled(measured) == "4.00 ms recorded under the profiler; 2.00 ms without it (measured)."
     predicted["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
     assert phrases.profiled(predicted) == (
-        "4.00 ms recorded; 2.00 ms estimated, less than the device works: what each counts is told below."
+        "4.00 ms recorded; 2.00 ms estimated, less than the device works: of a typical step, streams overlapped."
     )
     predicted["window"]["steps"] = None
     assert phrases.profiled(predicted) == ""

@@ -12,25 +12,23 @@ from tracelens.advice.blockers import Observation, find_blockers
 from tracelens.advice.case import Case
 from tracelens.advice.confirmed import confirmed
 from tracelens.advice.eager import predict_eager
-from tracelens.advice.facts import Facts, find_facts
+from tracelens.advice.facts import Facts, facts_of
 from tracelens.advice.forms import cannot, predict_forms, repaired
 from tracelens.advice.measured import beside, measured_forms
 from tracelens.advice.reason import reason
 from tracelens.advice.recommend import abstain, recommend
-from tracelens.advice.region import Region, find_region
+from tracelens.advice.region import Region
 from tracelens.advice.results import FORMS, Advice, Form, Recommendation
 from tracelens.advice.rules import check_all
 from tracelens.advice.scaler import is_scaled
 from tracelens.advice.snippet import Target
 from tracelens.advice.traced import traced_forms
 from tracelens.advice.unproven import unproven
-from tracelens.advice.verdict import candidates
+from tracelens.advice.verdict import HOST_BOUND, candidates
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import NS_PER_MS
 
 DONE: Final = ("compile", "replay", "both")
-HOST_BOUND: Final = 1.2
-"""A step this much longer than its device work measures the host. [judgement]"""
 
 
 def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None = None) -> Advice:
@@ -42,16 +40,16 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     work, or one that its checks call unusable, gets a verdict only from measurements."""
     is_range = analysis.window.kind == "range"
     measured = {} if is_range else measured_forms(analysis.trace.stamp, recorded or {})
-    trace, region = analysis.trace, find_region(analysis)
-    if region is None or analysis.trust.level == "unusable" or _too_little(analysis, region):
+    trace, facts = analysis.trace, None if analysis.trust.level == "unusable" else facts_of(analysis)
+    if facts is None or _too_little(analysis, facts.region):
         forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
         findings = check_all(analysis, forms, judged=False)
         return Advice(forms, _from_measurements(analysis, forms, recorded is not None and not is_range), findings)
+    region = facts.region
     seen = find_blockers(analysis, region)
     observed = confirmed(seen, measured.get("replay"))
-    facts = find_facts(region)
     known = _calibrated(facts, measured.get("eager"))
-    forms = _forms(analysis, facts, known, seen, measured)
+    forms = _listed(_forms(analysis, facts, known, seen, measured), analysis, observed)
     case = Case(
         analysis,
         forms,
@@ -82,6 +80,14 @@ def _now(analysis: Analysis, forms: Mapping[str, Form]) -> str:
     eager = forms["eager"]
     is_measured = eager.source == "measured" and eager.step_ms is not None
     return analysis.form if analysis.form in DONE and not is_measured else "eager"
+
+
+def _listed(forms: dict[str, Form], analysis: Analysis, observed: tuple[Observation, ...]) -> dict[str, Form]:
+    """The forms, of which that in use names what is to be repaired first and no other form names: what costs all."""
+    named = {blocker.id for form in forms.values() for blocker in form.blockers}
+    costs = tuple(seen.blocker for seen in observed if seen.first and seen.blocker.id not in named)
+    now = _now(analysis, forms)
+    return forms | {now: replace(forms[now], blockers=(*forms[now].blockers, *costs))}
 
 
 def _forms(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tracelens.advice.blockers import Observation
 from tracelens.advice.results import Blocker, Form
+from tracelens.advice.rules.rule import device_ms
 from tracelens.advice.snippet import Target
 from tracelens.analysis.results import Analysis
 
@@ -26,6 +27,11 @@ class Case:
     """The step, for the code."""
     now: str = "eager"
     """The form that the trace runs in."""
+
+    @property
+    def device_ms(self) -> float:
+        """Ms of a step in which the device works, as traced."""
+        return device_ms(self.analysis)
 
     @property
     def stops(self) -> tuple[Blocker, ...]:

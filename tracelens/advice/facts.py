@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from tracelens.advice.bandwidth import Bandwidth, infer_sizes, streaming_bandwidth
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.operators import Operators, describe
+from tracelens.advice.operators import Operators, Role, describe
 from tracelens.advice.power import sustained
-from tracelens.advice.region import Region
+from tracelens.advice.region import Region, find_region
 from tracelens.advice.schedule import Span, device_span
 from tracelens.advice.share import share_of_device
-from tracelens.model.events import Floats
+from tracelens.analysis.results import Analysis
+from tracelens.model.events import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,9 +31,32 @@ class Facts:
     sustained: Estimate
     """Device time over the traced one when the step runs for long."""
 
+    @property
+    def fusable(self) -> Bools:
+        """(n) Whether the compiler can make a piece of work part of a kernel of its own."""
+        return np.isin(self.operators.role, (Role.LIBRARY, Role.VANISHES), invert=True)
+
+    @property
+    def fusable_share(self) -> float:
+        """Share of the device time in such work, one piece after the other."""
+        return float(self.region.duration[self.fusable].sum()) / max(float(self.region.duration.sum()), 1.0)
+
     def span(self, spacing: Floats | float) -> Span:
         """Device time of the step with a spacing in ns for each piece of work."""
         return device_span(self.region, self.share, spacing)
+
+
+_KNOWN: Final = WeakKeyDictionary[Analysis, Facts]()
+
+
+def facts_of(analysis: Analysis) -> Facts | None:
+    """What follows from the step of an analysis, found once; None without device work that a counted step launched."""
+    if analysis not in _KNOWN:
+        region = find_region(analysis)
+        if region is None:
+            return None
+        _KNOWN[analysis] = find_facts(region)
+    return _KNOWN[analysis]
 
 
 def find_facts(region: Region) -> Facts:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from tracelens.advice.pays import with_break_even
-from tracelens.advice.results import FORMS, Blocker, Form
+from tracelens.advice.results import FORMS, NO_GRAPH, Blocker, Form
 
 Record: TypeAlias = Mapping[str, Any]
 NUMBERS: Final = (
@@ -16,6 +16,8 @@ NUMBERS: Final = (
 LARGEST: Final = 1e15
 SHORTEST: Final = 1e-6
 """ms; no step takes less than a ns, and no number of a recording is larger than LARGEST."""
+COMPILED: Final = ("compile", "both")
+DID_NOTHING: Final = "compile did nothing (0 graphs), which leaves the processes to differ by chance"
 OUTPUTS: Final = ("match", "differ", "unchecked")
 REASONS: Final = (
     ("graph_breaks", "graph_break", "reason", "graph break"),
@@ -33,7 +35,8 @@ def measured_forms(stamp: Record | None, recorded: Mapping[str, Record]) -> dict
     stamped = stamp.get("form") if stamp else None
     records = {**({stamped: stamp} if stamp and stamped in FORMS else {}), **recorded}
     read = {name: _form(records[name]) for name in FORMS if name in records}
-    return _paid({name: form for name, form in read.items() if form is not None})
+    known = {name: form for name, form in read.items() if form is not None}
+    return _paid({name: _without_graph(name, form, records[name]) for name, form in known.items()})
 
 
 def beside(predicted: Form, measured: Form) -> Form:
@@ -62,6 +65,14 @@ def _form(record: Record) -> Form | None:
         error=error,
         **{key: _number(record.get(key)) for key in NUMBERS},
     )
+
+
+def _without_graph(name: str, form: Form, record: Record) -> Form:
+    """The form, told where the compiler made no graph of the step: eager's code was timed in another process."""
+    graphs = record.get("compiler_graphs")
+    if name not in COMPILED or form.step_ms is None or graphs != 0 or isinstance(graphs, bool):
+        return form
+    return replace(form, blockers=(Blocker(NO_GRAPH, DID_NOTHING, None, None, ""), *form.blockers))
 
 
 def _paid(forms: dict[str, Form]) -> dict[str, Form]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts
 from tracelens.advice.host_time import host_scale
-from tracelens.advice.operators import Role
 from tracelens.advice.region import Region
 from tracelens.model.events import Category
 from tracelens.model.units import counted, milliseconds, share
@@ -32,8 +29,7 @@ def reason(facts: Facts) -> str:
     if host > device:
         work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"
         return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region, device)}."
-    fusable = np.isin(facts.operators.role, (Role.LIBRARY, Role.VANISHES), invert=True)
-    part = float(region.duration[fusable].sum()) / max(float(region.duration.sum()), 1.0)
+    part = facts.fusable_share
     copied = float(region.duration[region.trace.events.category[region.work] == Category.COPY].sum())
     many = "kernels and copies" if copied > COPIES * float(region.duration.sum()) else "kernels"
     kernels = "its kernel runs" if len(region) == 1 else f"its {many} run"

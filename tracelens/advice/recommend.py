@@ -28,6 +28,8 @@ MOST: Final = 0.95
 UNSEEN_FACTOR: Final = 0.6
 """Confidence left when kernels would be fused that a trace without operators tells by name only. [H200: 3 of 6 such
 times were over 3 times off]"""
+UNKNOWN_FACTOR: Final = 0.7
+"""Confidence left when the trace does not show what another form would take. [judgement]"""
 MISSED: Final = 1.5
 """A measured time that the prediction misses by more than this factor casts doubt on the others. [judgement]"""
 MISSED_FACTOR: Final = 0.6
@@ -40,7 +42,8 @@ def recommend(case: Case) -> Recommendation:
     """A recommendation that follows from the case's forms."""
     chosen = _chosen(case)
     verdict = verdict_of(chosen, case.now)
-    after, sure = _after_fix(case, chosen), round(min(confidence(case.forms, chosen), MOST) * _doubt(case), 2)
+    likely = confidence(case.forms, chosen, case.device_ms)
+    after, sure = _after_fix(case, chosen), round(min(likely, MOST) * _doubt(case), 2)
     first = _first(case, after)
     return Recommendation(
         verdict=verdict,
@@ -74,14 +77,20 @@ def _doubt(case: Case) -> float:
     the measured times stand alone, and what they are times of nobody has seen."""
     if case.analysis.trust.level == "unusable":
         return UNBACKED_FACTOR
+    unknown = UNKNOWN_FACTOR if any(_is_unknown(form) for form in case.forms.values()) else 1.0
     if all(form.source == "measured" for form in candidates(case.forms, case.now).values()):
-        return 1.0
+        return unknown
     stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
     whole = WHOLE_FACTOR if case.analysis.window.kind in ("whole", "range") else 1.0
-    unseen = UNSEEN_FACTOR if case.now == "replay" else 1.0
+    unseen = UNSEEN_FACTOR if case.now == "replay" else unknown
     told = mixed * whole * unseen * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
     return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * told
+
+
+def _is_unknown(form: Form) -> bool:
+    """Whether neither the trace nor a measurement tells of the form, not even that it cannot run."""
+    return form.step_ms is None and form.source == "predicted" and not form.blockers
 
 
 def _is_missed(form: Form) -> bool:

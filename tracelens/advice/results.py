@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 FORMS = ("eager", "compile", "replay", "both")
+NO_GRAPH = "no_graph"
+"""Id of the blocker of a form that the compiler was asked for and made no graph of."""
 VERDICTS = ("compile", "replay", "both", "neither", "abstain")
 
 
@@ -50,6 +52,11 @@ class Form:
     """"match", "differ" or "unchecked"."""
     largest_error: float | None = None
     error: str | None = None
+
+    @property
+    def did_nothing(self) -> bool:
+        """Whether the step was compiled to nothing, so that its time is one of eager's."""
+        return any(blocker.id == NO_GRAPH for blocker in self.blockers)
 
 
 @dataclass(frozen=True, slots=True)

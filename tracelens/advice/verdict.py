@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import erf, log, sqrt
+from math import erf, hypot, inf, log, sqrt
 from typing import Final
 
 from tracelens.advice import constants as C
@@ -13,6 +13,12 @@ COMPLEXITY: Final = {"eager": 0, "compile": 1, "replay": 1, "both": 2}
 """How much there is to maintain."""
 TOLERANCE: Final = 0.05
 """A choice this close to the best is as good as right."""
+LAUNCHED: Final = ("eager", "compile")
+"""The forms in which the host launches each kernel."""
+HOST_BOUND: Final = 1.2
+"""A step this much longer than its device work is one of the host. [judgement]"""
+PROCESS_SIGMA: Final = 0.2
+"""Of such a step's time, from one process to the next of the same code. [H200: 14 steps, 31 processes]"""
 RANGE_SIGMAS: Final = 3.0
 """Standard deviations of a time's logarithm from low to high. [ranges hold about 87 % of measured times]"""
 
@@ -20,8 +26,8 @@ RANGE_SIGMAS: Final = 3.0
 def choose(forms: Mapping[str, Form], now: str = "eager") -> str:
     """The simplest form within the needless margin of the fastest; `now`, the form in use, counts as simplest.
 
-    Among equally simple ones the faster. `now` when nothing can run. A form that computes something else than eager
-    is never chosen."""
+    Among equally simple ones the faster. `now` when nothing can run. A form that computes something else than eager,
+    or that the compiler did nothing for, is never chosen."""
     times = {name: form.step_ms for name, form in candidates(forms, now).items() if form.step_ms is not None}
     if not times:
         return now
@@ -31,11 +37,11 @@ def choose(forms: Mapping[str, Form], now: str = "eager") -> str:
 
 
 def candidates(forms: Mapping[str, Form], now: str = "eager") -> dict[str, Form]:
-    """The forms that can run and, `now` aside, are not known to give other outputs."""
+    """The forms that can run and, `now` aside, are not known to give other outputs or to be eager under a new name."""
     return {
         name: form
         for name, form in forms.items()
-        if form.step_ms is not None and (name == now or form.outputs != "differ")
+        if form.step_ms is not None and (name == now or not (form.outputs == "differ" or form.did_nothing))
     }
 
 
@@ -57,24 +63,28 @@ def speedup(forms: Mapping[str, Form], chosen: str, base: str = "eager") -> Rang
     return Range(mid, min(low, mid), max(high, mid))
 
 
-def confidence(forms: Mapping[str, Form], chosen: str) -> float:
+def confidence(forms: Mapping[str, Form], chosen: str, device_ms: float = inf) -> float:
     """Least probability, against each other form, that the chosen one is within 5 % of it or faster.
 
-    Times are taken as independent and lognormal with the ranges' widths."""
+    Times are taken as independent and lognormal with the ranges' widths; measured ones that the host sets, those well
+    over the device's own time a step, differ from one process to the next as well."""
     own = forms[chosen]
-    others = [form for name, form in candidates(forms, chosen).items() if name != chosen]
-    return min((_no_worse(own, other) for other in others), default=0.5 if own.step_ms is None else 0.95)
+    others = {name: form for name, form in candidates(forms, chosen).items() if name != chosen}
+    sigma = _sigma(own, chosen, device_ms)
+    odds = (_no_worse(own, form, hypot(sigma, _sigma(form, name, device_ms))) for name, form in others.items())
+    return min(odds, default=0.5 if own.step_ms is None else 0.95)
 
 
-def _no_worse(own: Form, other: Form) -> float:
+def _no_worse(own: Form, other: Form, sigma: float) -> float:
     if not own.step_ms or not other.step_ms:
         return 0.5
     lead = log((1 + TOLERANCE) * other.step_ms / own.step_ms)
-    sigma = sqrt(_sigma(own) ** 2 + _sigma(other) ** 2)
     return 0.5 * (1 + erf(lead / (sigma * sqrt(2))))
 
 
-def _sigma(form: Form) -> float:
+def _sigma(form: Form, name: str, device_ms: float) -> float:
+    """Standard deviation of the logarithm of a form's time."""
     if not form.low or not form.high:
         return 0.1
-    return max(log(form.high / form.low) / RANGE_SIGMAS, 0.01)
+    of_host = form.source == "measured" and name in LAUNCHED and form.low > HOST_BOUND * device_ms
+    return max(log(form.high / form.low) / RANGE_SIGMAS, PROCESS_SIGMA if of_host else 0.01)

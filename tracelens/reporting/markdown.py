@@ -86,6 +86,8 @@ def _next(document: Document) -> Iterator[str]:
         for number, fix in enumerate(advised["fix_first"], 1)
     )
     yield "\n".join(fixes)
+    if not advised["fix_first"]:
+        yield "\n".join(f"{number}. {escaped(step)}" for number, step in enumerate(phrases.next_steps(document), 1))
     yield escaped(phrases.after_fix(document))
     if advised["snippet"]:
         yield f"```python\n{advised['snippet'].strip()}\n```"

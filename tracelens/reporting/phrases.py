@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tracelens.advice.results import NO_GRAPH
+from tracelens.advice.rules import RULES
 from tracelens.model import units
 from tracelens.reporting import runs
 from tracelens.reporting.printable import short_place
@@ -14,6 +16,8 @@ from tracelens.reporting.schema import Document, FindingEntry, FormEntry, Repair
 FORMS: Final = ("eager", "compile", "replay", "both")
 NO_GAIN: Final = 0.97
 """A form that takes at least this share of the trace's own form is not worth its trouble."""
+LARGE: Final = 0.1
+"""Share of the step that a finding's repair saves from which it is the answer where no form is. [judgement]"""
 SHOWN_REASONS: Final = 4
 """Blockers told of one form; --json has them all."""
 PROFILED: Final = 0.05
@@ -63,11 +67,42 @@ def headline(document: Document) -> str:
         return f"{verdict.capitalize()}."
     after = f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
     if verdict == "neither":
-        repaired = _repaired(document)
-        return f"Neither as it is: {after}. {repaired}" if repaired else f"Neither: {unit(document)} stays at {after}."
+        return _stays(document, own, after)
     if verdict == own or now["step_ms"] is None:
         return f"{verdict.capitalize()}, as it runs now: {after}."
     return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}."
+
+
+def _stays(document: Document, own: str, after: str) -> str:
+    """The headline where no other form pays: what does instead."""
+    keep, fixes, repaired = f"Keep {own}" if own != "eager" else "Neither", instead(document), _repaired(document)
+    if repaired:
+        return f"{keep} as it is: {after}. {repaired}"
+    stays = f"{unit(document)} stays at {after}."
+    if not fixes:
+        return f"{keep}: {stays}"
+    ms = fixes[0]["saving_ms"]
+    gain = f": up to -{units.milliseconds(ms)} ms" if ms else ""
+    head = keep if own != "eager" else "Neither form"
+    return f"{head}; {_FIX[fixes[0]['rule']]}{gain}. Else {stays}"
+
+
+def instead(document: Document) -> list[FindingEntry]:
+    """Findings whose repair is the next step where the verdict is neither and nothing is to be repaired first: those
+    that save much, else what bounds the step."""
+    advised, now = document["recommendation"], document["forms"].get(own_form(document))
+    if advised["verdict"] != "neither" or advised["fix_first"] or now is None or not now["step_ms"]:
+        return []
+    known = [finding for finding in document["findings"] if finding["rule"] in _FIX]
+    large = [finding for finding in known if (finding["saving_ms"] or 0.0) >= LARGE * now["step_ms"]]
+    return large or [finding for finding in known if finding["rule"] == _BOUND]
+
+
+def next_steps(document: Document) -> list[str]:
+    """What to do first, a numbered line each: the repairs, or what helps instead of another form."""
+    repairs = [(fix["advice"], short_place(fix["where"])) for fix in document["recommendation"]["fix_first"]]
+    helps = [(f"{finding['advice']} {saving(finding)}".strip(), "") for finding in instead(document)]
+    return [f"{advice} ({place})" if place else advice for advice, place in repairs or helps]
 
 
 def explanation(document: Document) -> str:
@@ -104,7 +139,7 @@ def profiled(document: Document) -> str:
     told, bare = f"{units.milliseconds(recorded_ms)} ms recorded", f"{units.milliseconds(bare_ms)} ms"
     works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
     if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
-        return f"{told}; {bare} estimated, less than the device works: what each counts is told below."
+        return f"{told}; {bare} estimated, less than the device works: of a typical step, streams overlapped."
     return f"{told} under the profiler; {bare} without it ({how})."
 
 
@@ -244,7 +279,17 @@ def after_fix(document: Document) -> str:
     if after is None:
         return ""
     span = _range(after["low"], after["high"])
-    return f"After that: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms (predicted {span})."
+    told = f"After that: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms (predicted {span})."
+    return f"{told} {_below_device(document, after['verdict'], after['step_ms'])}".strip()
+
+
+def _below_device(document: Document, form: str, ms: float) -> str:
+    """What a prediction counts on that is less than the device works now; "" for others."""
+    works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
+    if ms >= NO_GAIN * works:
+        return ""
+    counts = "fused kernels" if form in ("compile", "both") else "streams that overlap as far as their events allow"
+    return f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."
 
 
 def evidence(finding: FindingEntry) -> str:
@@ -270,7 +315,10 @@ def left_out(document: Document, table: str) -> str:
     return f"{missing:,} more; --limit 0 shows all" if missing else ""
 
 
-_DETAILS: Final = re.compile(r", (?:mostly|by|which) ")
+_FIX: Final = {rule.id: rule.fix for rule in RULES if rule.fix}
+_BOUND: Final = "device_limit"
+"""The rule that tells a step at its device's limit."""
+_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)")
 _STRETCH: Final = {"whole": "the whole trace as one step", "range": "the range as one step"}
 _RECORDED: Final = {
     "compile": "a compiled step",
@@ -286,6 +334,8 @@ def _alternative(document: Document, name: str) -> str:
     label = "compile alone" if name == "compile" else name
     if form["step_ms"] is None:
         return f"{label.capitalize()} blocked: {_short(form['blockers'][0]['message'])}."
+    if idle := [blocker["message"] for blocker in form["blockers"] if blocker["id"] == NO_GRAPH]:
+        return f"Not {label}: {_short(idle[0])}."
     gains = now is None or (form["step_ms"] < NO_GAIN * now and form["outputs"] != "differ")
     return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])} ms."
 
@@ -312,7 +362,8 @@ def _repaired(document: Document) -> str:
     after, fixes = advised["after_fix"], advised["fix_first"]
     if after is None:
         return ""
-    told = {b["id"]: b["message"] for form in document["forms"].values() for b in form["blockers"]}
+    forms = reversed(document["forms"].values())
+    told = {b["id"]: b["message"] for form in forms for b in reversed(form["blockers"])}
     names = [_short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     what = f" ({names[0]}{more})" if names else ""

@@ -12,7 +12,6 @@ from tracelens.reporting.bars import LOOKS, spread
 from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
 from tracelens.reporting.page import LEAST_WIDTH, Page
-from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import ClassEntry, Document, FindingEntry
 from tracelens.reporting.views import views
 
@@ -140,12 +139,12 @@ def _finding(finding: FindingEntry, page: Page) -> Iterator[str]:
 def _next(document: Document, page: Page) -> Iterator[str]:
     """What to repair first, the code that applies the verdict, and what the repairs would allow."""
     advised = document["recommendation"]
-    if not (advised["fix_first"] or advised["snippet"] or advised["after_fix"]):
+    steps = phrases.next_steps(document)
+    if not (steps or advised["snippet"] or advised["after_fix"]):
         return
     yield from page.heading("What to do next")
-    for number, fix in enumerate(advised["fix_first"], 1):
-        where = f" ({short_place(fix['where'])})" if fix["where"] else ""
-        yield from page.text(f"{fix['advice']}{where}", "     ", f"  {number}. ")
+    for number, step in enumerate(steps, 1):
+        yield from page.text(step, "     ", f"  {number}. ")
     yield from page.text(phrases.after_fix(document), "  ")
     yield from page.code(advised["snippet"])
 

@@ -42,7 +42,7 @@ from tracelens.advice.rules import (
     sync_points,
     uncalibrated,
 )
-from tracelens.advice.rules.rule import Rule, now_ms
+from tracelens.advice.rules.rule import Rule, device_ms, now_ms
 from tracelens.analysis.results import Analysis
 
 LEAST_MS: Final = 1e-3
@@ -97,15 +97,16 @@ def check_all(analysis: Analysis, forms: Mapping[str, Form], *, judged: bool = T
     """Findings of all rules, the largest saving first; those without one worth a word last.
 
     judged: whether the trace shows a step; else only rules on the recording speak."""
-    found = [rule.check(analysis, forms) for rule in RULES if judged or rule.of_recording]
-    now = now_ms(analysis, forms)
-    worth = [_worth(finding, now) for finding in found if finding is not None]
+    found = [(rule, rule.check(analysis, forms)) for rule in RULES if judged or rule.of_recording]
+    now, device = now_ms(analysis, forms), device_ms(analysis)
+    worth = [_worth(finding, now, 0.0 if rule.less_work else device) for rule, finding in found if finding is not None]
     return tuple(sorted(worth, key=lambda finding: -(finding.saving_ms or 0.0)))
 
 
-def _worth(finding: Finding, now: float | None) -> Finding:
-    """The finding without a saving too small to tell, or larger than the step takes without the profiler."""
+def _worth(finding: Finding, now: float | None, stays: float) -> Finding:
+    """The finding without a saving too small to tell, or larger than the step without the profiler has beside the time
+    in ms that stays."""
     if finding.saving_ms is None:
         return finding
-    saving = finding.saving_ms if now is None else min(finding.saving_ms, now)
+    saving = finding.saving_ms if now is None else min(finding.saving_ms, now - stays)
     return replace(finding, saving_ms=None if saving < LEAST_MS else saving)

@@ -34,4 +34,5 @@ RULE: Final = Rule(
     "that the cache is emptied or fragmented.",
     "https://pytorch.org/docs/stable/notes/cuda.html#cuda-memory-management",
     check,
+    fix="stop allocating in the step",
 )

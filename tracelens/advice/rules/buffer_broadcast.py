@@ -50,4 +50,5 @@ RULE: Final = Rule(
     "pass. The gap lies after a communication kernel, but the host makes it. The saving is the idle time meanwhile.",
     "https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
     check,
+    less_work=True,
 )

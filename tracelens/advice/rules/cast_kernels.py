@@ -46,4 +46,6 @@ RULE: Final = Rule(
     "the launches are gone, the kernels are not. The saving is their time.",
     "https://pytorch.org/docs/stable/amp.html",
     check,
+    fix="drop the casts",
+    less_work=True,
 )

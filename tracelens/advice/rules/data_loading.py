@@ -33,4 +33,5 @@ RULE: Final = Rule(
     "Time in the loader is host work without launches; no form of the step removes it.",
     "https://pytorch.org/docs/stable/data.html#multi-process-data-loading",
     check,
+    fix="load ahead",
 )

@@ -44,4 +44,5 @@ RULE: Final = Rule(
     "Library kernels stay as they are under torch.compile and under replay; only less or cheaper arithmetic helps.",
     "https://pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices",
     check,
+    fix="only cheaper arithmetic helps",
 )

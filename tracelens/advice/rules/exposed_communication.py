@@ -37,4 +37,6 @@ RULE: Final = Rule(
     "Neither compile nor replay shortens a collective; overlap does. Kernels that wait for peers count as busy.",
     "https://pytorch.org/docs/stable/notes/ddp.html",
     check,
+    fix="overlap the communication",
+    less_work=True,
 )

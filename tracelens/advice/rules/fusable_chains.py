@@ -5,33 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
-from tracelens.analysis.results import Analysis
-from tracelens.model.units import percent
+import numpy as np
 
-KINDS: Final = ("pointwise", "reduction", "copy")
+from tracelens.advice.facts import facts_of
+from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
+from tracelens.advice.verdict import candidates
+from tracelens.analysis.results import Analysis
+from tracelens.model.units import NS_PER_MS, share
+
 LEAST: Final = 0.03
 """Share of the best time without fusion that fusion must save. [what makes a form worth its trouble]"""
 SHARE: Final = 0.3
-"""Share of the kernel time in fusable kernels of eager PyTorch. [judgement]"""
+"""Share of the kernel time in fusable kernels. [judgement]"""
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
-    """Fires when much of the device time is pointwise, reduction and copy kernels, and fusing them makes some form
-    faster than all without."""
-    kernels = analysis.tables["kernels"]
-    whole = float(kernels["total_ns"].sum())
-    fusable = kernels.only("kind", *KINDS).only("origin", "eager")
-    ns = float(fusable["total_ns"].sum())
-    if not whole or ns < SHARE * whole or not _pays(forms):
+    """Fires when much of the device time is in kernels that the compiler generates code for, as its prediction has
+    them, and fusing them makes some form faster than all without."""
+    facts = facts_of(analysis) if _pays(forms) else None
+    if facts is None or facts.fusable_share < SHARE:
         return None
-    saving = _saving(forms)
+    part, saving, whole = facts.fusable_share, _saving(forms), float(facts.region.duration.sum()) / NS_PER_MS
+    kernels, rows = analysis.tables["kernels"], facts.region.work[facts.fusable]
+    names = {analysis.trace.names[name] for name in np.unique(analysis.trace.events.name[rows]).tolist()}
+    fusable = kernels.take(np.array([name in names for name in kernels["name"]], dtype=np.bool_))
     return Finding(
         RULE.id,
-        severity(ns / whole),
-        f"{percent(ns / whole)} of the device time is in kernels that torch.compile can fuse",
-        None if saving is None else min(saving, per_step_ms(analysis, ns)),
+        severity(part),
+        f"{share(part)} of the device time is in kernels that torch.compile can fuse",
+        None if saving is None else min(saving, part * whole),
         tuple(fusable.first(EVIDENCE)["example"]),
         "Compile the region: chains of pointwise operators and normalisations become one pass over memory.",
     )
@@ -54,7 +57,8 @@ def _saving(forms: Mapping[str, Form]) -> float | None:
 
 
 def _times(forms: Mapping[str, Form], *names: str) -> list[float]:
-    return [step for name in names if (step := forms[name].step_ms) is not None]
+    known = candidates(forms)
+    return [step for name in names if name in known and (step := known[name].step_ms) is not None]
 
 
 RULE: Final = Rule(
@@ -64,4 +68,5 @@ RULE: Final = Rule(
     "replay's time less that of both, else eager's less that of compile; at most the time of the kernels.",
     "https://pytorch.org/docs/stable/torch.compiler.html",
     check,
+    less_work=True,
 )

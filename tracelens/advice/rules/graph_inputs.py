@@ -54,4 +54,5 @@ RULE: Final = Rule(
     "replay was meant to relieve. About a quarter of the graphs that torch.compile captures lose by it.",
     "https://pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html#input-mutation-support",
     check,
+    less_work=True,
 )

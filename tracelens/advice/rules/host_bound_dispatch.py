@@ -9,7 +9,7 @@ from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence, profiler_idle
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
-from tracelens.advice.verdict import choose
+from tracelens.advice.verdict import candidates, choose
 from tracelens.analysis.results import Analysis
 from tracelens.model.intervals import intersect, length
 from tracelens.model.units import share as percent
@@ -36,7 +36,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     idle = _idle(analysis)
     if idle < IDLE or profiler_idle.check(analysis, forms) is not None:
         return None
-    eager, times = forms["eager"].step_ms, [form.step_ms for form in forms.values() if form.step_ms is not None]
+    eager = forms["eager"].step_ms
+    times = [form.step_ms for form in candidates(forms).values() if form.step_ms is not None]
     saving = max(eager - min(times), 0.0) if eager is not None and times else None
     shown = [part for parts in PARTS.values() for part in parts]
     longest = analysis.tables["gaps"].only("class", *PARTS).only("part", *shown).largest("ns", EVIDENCE)
@@ -66,4 +67,5 @@ RULE: Final = Rule(
     "profiler on and are about half as long without it. The saving is eager's time less that of the fastest form.",
     "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
     check,
+    less_work=True,
 )

@@ -62,4 +62,5 @@ RULE: Final = Rule(
     "for it look busy, and the median hides it. The saving is the mean over the counted steps.",
     "https://docs.python.org/3/library/gc.html#gc.freeze",
     check,
+    fix="find the pause",
 )

@@ -58,4 +58,5 @@ RULE: Final = Rule(
     "this is dispatch, but there is nothing to launch: no form of the step makes it shorter. The saving is its time.",
     "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations",
     check,
+    fix="move the host work out",
 )

@@ -99,4 +99,6 @@ RULE: Final = Rule(
     "show it. A rank that is late in every step cannot be told where sizes are not recorded.",
     "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html",
     check,
+    fix="find the late rank",
+    less_work=True,
 )

@@ -55,4 +55,5 @@ RULE: Final = Rule(
     "fast an optimizer may be 3 % of it.",
     "https://pytorch.org/docs/stable/optim.html#algorithms",
     check,
+    fix="use a fused optimizer",
 )

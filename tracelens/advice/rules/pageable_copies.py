@@ -42,4 +42,6 @@ RULE: Final = Rule(
     "The driver stages pageable memory through its own pinned buffer: the copy is slower and the call blocks.",
     "https://pytorch.org/tutorials/intermediate/pinmem_nonblock.html",
     check,
+    fix="pin the copies",
+    less_work=True,
 )

@@ -25,6 +25,10 @@ class Rule:
     """Where the mechanism is documented."""
     check: Callable[[Analysis, Mapping[str, Form]], Finding | None]
     """A finding, or None where it does not apply or the trace does not say."""
+    fix: str = ""
+    """The repair in a few words, where it helps a step that no form helps."""
+    less_work: bool = False
+    """Its repair makes the device's own work less, so the step may take less than the device works now."""
     of_recording: bool = False
     """Tells why a trace may hold no step to judge, and so is checked in such a trace as well."""
 
@@ -32,6 +36,11 @@ class Rule:
 def per_step_ms(analysis: Analysis, ns: float) -> float:
     """Ms per counted step of ns over the whole window."""
     return ns / 1e6 / max(len(analysis.window.tiles), 1)
+
+
+def device_ms(analysis: Analysis) -> float:
+    """Ms of a counted step in which the device works, as traced."""
+    return per_step_ms(analysis, analysis.attribution.share("kernel") * analysis.attribution.window_ns)
 
 
 def now_ms(analysis: Analysis, forms: Mapping[str, Form]) -> float | None:

@@ -47,4 +47,5 @@ RULE: Final = Rule(
     "Waits also prevent graph capture.",
     "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization",
     check,
+    fix="remove the waits",
 )
