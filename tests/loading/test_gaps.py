@@ -100,3 +100,10 @@ def test_a_key_that_is_not_utf8_is_counted(tmp_path: Path) -> None:
     trace = load_bytes(b'{"a\xff": 1, "traceEvents": [' + json.dumps(event()).encode() + b"]}", tmp_path)
     assert kinds(trace) == {"bytes that are not UTF-8": 1}
     assert trace.metadata == {"a\ufffd": 1}
+
+
+def test_each_comma_that_lacks_is_counted(tmp_path: Path) -> None:
+    events = [json.dumps(event(ts=number)) for number in range(500)]
+    trace = load_bytes(("[" + "".join(events) + "]").encode(), tmp_path)
+    assert len(trace.events) == 500
+    assert kinds(trace) == {MISSING: 499}

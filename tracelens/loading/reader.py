@@ -13,7 +13,7 @@ from tracelens.loading.batch import SHORTEST, Batch, empty_batch, fill
 from tracelens.loading.careful import Record, decode_one
 from tracelens.loading.document import EVENT_BEGINS, end_of_value
 from tracelens.loading.framing import Frame, frame_events
-from tracelens.loading.separators import STRAY, UNREADABLE, leading_gap, note_between, note_gap
+from tracelens.loading.separators import SHOWN, STRAY, UNREADABLE, leading_gap, note_between, note_gap
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
 
@@ -161,7 +161,7 @@ class EventReader:
         for event in takewhile(count.__gt__, frame.odd_gaps):
             begin, end = int(frame.ends[event - 1]) + 1 if event else 0, int(frame.starts[event])
             wanted = 1 if event else None
-            note_between(data[begin:end], wanted, data[end : end + BLANK], offset + begin, self._tables.repairs)
+            note_between(data[begin:end], wanted, data[end : end + SHOWN], offset + begin, self._tables.repairs)
 
     def _with_members(self, batch: Batch, frame: Frame) -> Batch:
         """The batch without its empty events: columns for millions of them would be many times the file."""

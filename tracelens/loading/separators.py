@@ -17,7 +17,8 @@ UNREADABLE: Final = "unreadable event skipped"
 _GAP: Final = re.compile(rb"[\s,]*+")
 _CONTROLS: Final = re.compile(rb"[\f\v]")
 _VALUES: Final = (b"{", b"[", b'"')
-_SHOWN: Final = 80
+SHOWN: Final = 80
+"""Bytes of an example."""
 
 
 def leading_gap(window: TextWindow) -> bytes:
@@ -39,15 +40,16 @@ def note_gap(gap: bytes, commas: int | None, follows: bytes, offset: int, repair
         SPARE_COMMAS: commas is not None and found > commas,
     }
     for kind in filter(wrong.get, wrong):
-        repairs.add(kind, gap[:_SHOWN] + follows[:_SHOWN], offset)
+        repairs.add(kind, gap[:SHOWN] + follows[:SHOWN], offset)
     return any(wrong.values()) or bool(_CONTROLS.search(gap))
 
 
 def note_between(text: bytes, commas: int | None, follows: bytes, offset: int, repairs: RepairLog) -> None:
     """Count what is wrong between two events: elements that are no events, or else the gap."""
-    strays = STRAY.findall(text)
-    if strays:
-        repairs.add(UNREADABLE, text[:_SHOWN], offset, len(strays))
+    if not text and commas:
+        repairs.add(MISSING_COMMAS, follows[:SHOWN], offset)
+    elif strays := STRAY.findall(text):
+        repairs.add(UNREADABLE, text[:SHOWN], offset, len(strays))
     else:
         note_gap(text, commas, follows, offset, repairs)
 
