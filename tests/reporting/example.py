@@ -94,7 +94,7 @@ def analysis() -> Analysis:
         timeline=Timeline(0, nothing, nothing, codes, rows),
         attribution=attribution(),
         trust=trust(),
-        numbered=NumberedGaps({}, {}, nothing, nothing),
+        numbered=NumberedGaps({}, nothing, nothing),
         tables={
             "kernels": kernels(),
             "operators": operators(),

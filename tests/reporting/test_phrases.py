@@ -109,6 +109,8 @@ def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert phrases.profiled(predicted) == "4.00 ms recorded under the profiler; 2.00 ms without it (estimated)."
     measured = judged("replay", eager=Form(2.0, 1.8, 2.2, "measured"))
     assert phrases.profiled(measured) == "4.00 ms recorded under the profiler; 2.00 ms without it (measured)."
+    slower = phrases.profiled(judged("replay", eager=Form(5.0, 4.8, 5.2, "measured")))
+    assert slower.endswith("; 5.00 ms without it (measured, slower for a reason other than recording).")
     predicted["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
     assert phrases.profiled(predicted) == (
         "4.00 ms recorded; 2.00 ms estimated, less than the device works: of a typical step, streams overlapped."

@@ -140,7 +140,8 @@ def profiled(document: Document) -> str:
     works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
     if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
         return f"{told}; {bare} estimated, less than the device works: of a typical step, streams overlapped."
-    return f"{told} under the profiler; {bare} without it ({how})."
+    slower = ", slower for a reason other than recording" if how == "measured" and bare_ms > recorded_ms else ""
+    return f"{told} under the profiler; {bare} without it ({how}{slower})."
 
 
 def alternatives(document: Document) -> str:
