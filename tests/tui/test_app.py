@@ -241,7 +241,7 @@ async def test_a_trace_has_no_forms_and_says_so(eager: Path) -> None:
     async with opened(eager, place=Place("forms")) as (app, _):
         assert app.view == "overview"
         assert shows(app, "What costs most")
-        assert shows(app, "One trace has no forms to compare; open the directory of a run to see them.")
+        assert shows(app, "One trace only, so no forms to compare; open a run directory to see them.")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
