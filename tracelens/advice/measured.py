@@ -69,8 +69,7 @@ def _form(record: Record) -> Form | None:
 
 def _without_graph(name: str, form: Form, record: Record) -> Form:
     """The form, told where the compiler made no graph of the step: eager's code was timed in another process."""
-    graphs = record.get("compiler_graphs")
-    if name not in COMPILED or form.step_ms is None or graphs != 0 or isinstance(graphs, bool):
+    if name not in COMPILED or form.step_ms is None or _number(record.get("compiler_graphs")) != 0:
         return form
     return replace(form, blockers=(Blocker(NO_GRAPH, DID_NOTHING, None, None, ""), *form.blockers))
 
