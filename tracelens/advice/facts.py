@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tracelens.advice.bandwidth import Bandwidth, infer_sizes, streaming_bandwidth
 from tracelens.advice.estimate import Estimate
+from tracelens.advice.once import once
 from tracelens.advice.operators import Operators, Role, describe
 from tracelens.advice.power import sustained
 from tracelens.advice.region import Region, find_region
@@ -46,17 +45,11 @@ class Facts:
         return device_span(self.region, self.share, spacing)
 
 
-_KNOWN: Final = WeakKeyDictionary[Analysis, Facts]()
-
-
+@once
 def facts_of(analysis: Analysis) -> Facts | None:
-    """What follows from the step of an analysis, found once; None without device work that a counted step launched."""
-    if analysis not in _KNOWN:
-        region = find_region(analysis)
-        if region is None:
-            return None
-        _KNOWN[analysis] = find_facts(region)
-    return _KNOWN[analysis]
+    """What follows from the step of an analysis; None without device work that a counted step launched."""
+    region = find_region(analysis)
+    return None if region is None else find_facts(region)
 
 
 def find_facts(region: Region) -> Facts:
