@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tracelens.analysis.extent import HOST, device_rows, recorded_end
-from tracelens.model.events import ABSENT, Bools, Int32s, Int64s, Role, Trace, among
+from tracelens.analysis.parts import Part
+from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s, Role, Trace, among
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +75,13 @@ def idle(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     reach = _reach(group, end[order])
     gap = np.flatnonzero((group[1:] == group[:-1]) & (start[1:] > reach[:-1]))
     return devices[group[gap]].astype(np.int64), reach[gap], start[gap + 1]
+
+
+def main_parts(gaps: int, gap: npt.NDArray[np.integer], part: Bytes, ns: Int64s) -> Bytes:
+    """The part that holds most of each of so many gaps; (m) gap, part and ns of their pieces."""
+    held = np.zeros((gaps, len(Part)), dtype=np.int64)
+    np.add.at(held, (gap, part), ns)
+    return held.argmax(axis=1).astype(np.uint8)
 
 
 def _reach(group: Int64s, end: Int64s) -> Int64s:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis.extent import device_rows
-from tracelens.analysis.gaps import Causes, find_causes
+from tracelens.analysis.gaps import Causes, find_causes, main_parts
 from tracelens.analysis.host_activity import Activity, HostActivity, host_activity, parts_of
 from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
@@ -190,15 +190,9 @@ def _assemble(device: int, busy: _Pieces, idle: _Pieces) -> Timeline:
 
 def _summarise(causes: Causes, pieces: _Pieces, activity: HostActivity) -> Gaps:
     """Gaps with their main part and the operator that filled most of each on its launching thread."""
-    part, operator = _main_parts(len(causes), pieces), _operators(causes, activity)
+    part = main_parts(len(causes), pieces.gap, pieces.part, pieces.end - pieces.start)
+    operator = _operators(causes, activity)
     return Gaps(causes.start, causes.end, part, causes.before, causes.after, operator)
-
-
-def _main_parts(gaps: int, pieces: _Pieces) -> Bytes:
-    """The part that holds most of each gap."""
-    by_part = np.zeros((gaps, len(Part)), dtype=np.int64)
-    np.add.at(by_part, (pieces.gap, pieces.part), pieces.end - pieces.start)
-    return by_part.argmax(axis=1).astype(np.uint8)
 
 
 def _operators(causes: Causes, activity: HostActivity) -> Int32s:

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.analysis.gaps import main_parts
 from tracelens.analysis.handles import GAP, written
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Gaps, Timeline
@@ -52,7 +53,5 @@ def gap_table(trace: Trace, gaps: Gaps, numbers: Int64s, timeline: Timeline, win
 def _main_parts(timeline: Timeline, gaps: Int64s, tiles: Int64s) -> Bytes:
     """The part that holds most of what lies in the tiles of each of these gaps."""
     piece = np.flatnonzero(np.isin(timeline.gap, gaps))
-    held = np.zeros((len(gaps), len(Part)), dtype=np.int64)
-    at = np.searchsorted(gaps, timeline.gap[piece])
-    np.add.at(held, (at, timeline.part[piece]), covered(tiles, timeline.start[piece], timeline.end[piece]))
-    return held.argmax(axis=1).astype(np.uint8)
+    ns = covered(tiles, timeline.start[piece], timeline.end[piece])
+    return main_parts(len(gaps), np.searchsorted(gaps, timeline.gap[piece]), timeline.part[piece], ns)
