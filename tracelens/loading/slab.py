@@ -74,17 +74,10 @@ def _not_utf8(data: bytes, frame: Frame) -> Int64s:
 
 def _with_escaped_keys(data: bytes, text: Text, frame: Frame) -> Int64s:
     """Events with a backslash in a key, which then reads otherwise than it looks."""
-    if not len(frame) or b"\\" not in data:
+    if not len(frame.opens) or b"\\" not in data:
         return np.empty(0, dtype=np.int64)
     found = np.flatnonzero(text.bytes[: frame.stop] == _BACKSLASH)
-    string, within = _strings_at(frame, found)
+    string = np.maximum(np.searchsorted(frame.opens, found) - 1, 0)
+    within = (frame.opens[string] < found) & (found < frame.closes[string])
     in_key = within & (text.at(text.after_space(frame.closes[string] + 1)) == _COLON)
     return np.searchsorted(frame.ends, found[in_key])
-
-
-def _strings_at(frame: Frame, place: Int64s) -> tuple[Int64s, Bools]:
-    """The last string that opens before each place, and whether the place is within it."""
-    string = np.maximum(np.searchsorted(frame.opens, place) - 1, 0)
-    if not len(frame.opens):
-        return string, np.zeros(len(place), dtype=np.bool_)
-    return string, (frame.opens[string] < place) & (place < frame.closes[string])
