@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.build import TraceBuilder
 from tests.tui.screens import eager_steps, opened, screen, settled, shows
 from tracelens.tui import clipboard
 from tracelens.tui.app import TraceLens
@@ -237,13 +236,6 @@ async def test_a_jump_shows_all_of_what_it_leads_to(eager: Path) -> None:
         assert state.view.start < state.span[0] < state.span[1] < state.view.end
 
 
-async def test_a_trace_has_no_forms_and_says_so(eager: Path) -> None:
-    async with opened(eager, place=Place("forms")) as (app, _):
-        assert app.view == "overview"
-        assert shows(app, "What costs most")
-        assert shows(app, "One trace only, so no forms to compare; open a run directory to see them.")
-
-
 @pytest.mark.parametrize("width", [60, 80, 120])
 async def test_help_and_quit_are_always_named(eager: Path, width: int) -> None:
     async with opened(eager.rename(eager.with_name(f"{'long' * 10}.json")), size=(width, 30)) as (app, pilot):
@@ -273,60 +265,12 @@ async def test_the_advice_leads_to_its_evidence(eager: Path) -> None:
         assert app.view == "timeline"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [("none.json", None, "cannot be read"), ("empty.json", "", ""), ("words.json", "hello", "")],
-)
-async def test_a_bad_file_is_refused_readably(tmp_path: Path, name: str, content: str | None, said: str) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_text(content)
-    async with opened(path) as (app, pilot):
-        assert shows(app, "This cannot be opened")
-        assert shows(app, name)
-        assert shows(app, said)
-        await pilot.press("q")
-    assert app.return_code == 3
-
-
-async def test_a_trace_without_device_work_opens(tmp_path: Path) -> None:
-    path = TraceBuilder().op("aten::mm", start=0, dur=10).write(tmp_path / "host.json")
-    async with opened(path) as (app, pilot):
-        for key in ("2", "3", "4", "5", "6", "7", "8", "1", "g", "G"):
-            await pilot.press(key)
-        assert app.view == "overview"
-
-
-async def test_a_small_terminal_is_told_so(eager: Path) -> None:
-    async with opened(eager, size=(50, 20)) as (app, pilot):
-        assert screen(app)[0] == "tracelens needs a terminal of 60x16 or more."
-        await pilot.resize_terminal(80, 24)
-        await pilot.pause(0.3)
-        assert shows(app, "What costs most")
-        assert shows(app, "2 Time")
-        await pilot.resize_terminal(80, 15)
-        await pilot.pause(0.3)
-        assert shows(app, "tracelens needs")
-
-
 async def test_the_palette_offers_only_what_is_valid(eager: Path) -> None:
     async with opened(eager) as (app, pilot):
         await pilot.press("ctrl+p")
         await pilot.pause(0.3)
         assert shows(app, "Worst gap")
         assert not shows(app, "side by side")
-
-
-async def test_a_directory_offers_its_traces(tmp_path: Path, eager: Path) -> None:
-    other = eager.rename(tmp_path / "b.json")
-    files = [tmp_path / "a.json", other]
-    files[0].write_text("[]")
-    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        assert shows(app, "2 traces and runs")
-        await pilot.press("down", "enter")
-        await settled(app, pilot)
-        assert shows(app, "What costs most")
 
 
 async def test_themes_change(eager: Path) -> None:
@@ -421,20 +365,6 @@ async def test_a_table_is_copied_as_markdown(eager: Path) -> None:
     assert len(copied) == 5
 
 
-@pytest.mark.parametrize("size", [(1, 1), (16, 5), (34, 40), (59, 24), (80, 15)])
-async def test_a_small_terminal_is_told_what_is_needed(eager: Path, size: tuple[int, int]) -> None:
-    async with opened(eager, size=size) as (app, pilot):
-        told = "".join(screen(app)).replace(" ", "")
-        assert told.startswith("tracelensneedsaterminalof60x16"[: size[0] - 1]) or size == (1, 1)
-        await pilot.resize_terminal(100, 30)
-        await pilot.pause()
-        assert shows(app, "Overview")
-        await pilot.resize_terminal(*size)
-        await pilot.pause()
-        assert not shows(app, "Overview")
-        assert size[0] * size[1] < 80 or shows(app, "60x16")
-
-
 async def test_a_filter_counts_what_it_is_for(eager: Path) -> None:
     async with opened(eager, place=Place("timeline")) as (app, pilot):
         await pilot.press("backslash")
@@ -456,30 +386,6 @@ async def test_esc_on_the_overview_clears_the_range(eager: Path) -> None:
         await pilot.pause()
         assert not app.situation.ranged
         assert shows(app, "Judged the whole window.")
-
-
-async def test_one_trace_says_why_it_has_no_forms(eager: Path) -> None:
-    async with opened(eager) as (app, pilot):
-        await pilot.press("F")
-        await pilot.pause()
-        assert shows(app, "open a run directory")
-
-
-async def test_another_trace_of_the_directory_can_be_opened(tmp_path: Path) -> None:
-    files = [eager_steps().write(tmp_path / f"{name}.json") for name in "ab"]
-    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
-    async with app.run_test(size=(100, 30)) as pilot:
-        await pilot.press("enter")
-        await settled(app, pilot)
-        assert shows(app, "a.json")
-        await pilot.press("D")
-        await pilot.pause()
-        assert shows(app, "2 traces and runs")
-        await pilot.press("down", "enter")
-        await pilot.pause()
-        await settled(app, pilot)
-        assert app.session is not None
-        assert app.session.path == str(files[1])
 
 
 async def test_syncs_begin_with_what_saves_most(tmp_path: Path) -> None:

@@ -1,0 +1,105 @@
+"""What can be opened, and what a trace, a directory, a bad file or a small terminal shows first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.build import TraceBuilder
+from tests.tui.screens import eager_steps, opened, screen, settled, shows
+from tracelens.tui.app import TraceLens
+from tracelens.tui.links import Place
+
+
+async def test_a_trace_has_no_forms_and_says_so(eager: Path) -> None:
+    async with opened(eager, place=Place("forms")) as (app, _):
+        assert app.view == "overview"
+        assert shows(app, "What costs most")
+        assert shows(app, "One trace only, so no forms to compare; open a run directory to see them.")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [("none.json", None, "cannot be read"), ("empty.json", "", ""), ("words.json", "hello", "")],
+)
+async def test_a_bad_file_is_refused_readably(tmp_path: Path, name: str, content: str | None, said: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    async with opened(path) as (app, pilot):
+        assert shows(app, "This cannot be opened")
+        assert shows(app, name)
+        assert shows(app, said)
+        await pilot.press("q")
+    assert app.return_code == 3
+
+
+async def test_a_trace_without_device_work_opens(tmp_path: Path) -> None:
+    path = TraceBuilder().op("aten::mm", start=0, dur=10).write(tmp_path / "host.json")
+    async with opened(path) as (app, pilot):
+        for key in ("2", "3", "4", "5", "6", "7", "8", "1", "g", "G"):
+            await pilot.press(key)
+        assert app.view == "overview"
+
+
+async def test_a_small_terminal_is_told_so(eager: Path) -> None:
+    async with opened(eager, size=(50, 20)) as (app, pilot):
+        assert screen(app)[0] == "tracelens needs a terminal of 60x16 or more."
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause(0.3)
+        assert shows(app, "What costs most")
+        assert shows(app, "2 Time")
+        await pilot.resize_terminal(80, 15)
+        await pilot.pause(0.3)
+        assert shows(app, "tracelens needs")
+
+
+async def test_a_directory_offers_its_traces(tmp_path: Path, eager: Path) -> None:
+    other = eager.rename(tmp_path / "b.json")
+    files = [tmp_path / "a.json", other]
+    files[0].write_text("[]")
+    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert shows(app, "2 traces and runs")
+        await pilot.press("down", "enter")
+        await settled(app, pilot)
+        assert shows(app, "What costs most")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (16, 5), (34, 40), (59, 24), (80, 15)])
+async def test_a_small_terminal_is_told_what_is_needed(eager: Path, size: tuple[int, int]) -> None:
+    async with opened(eager, size=size) as (app, pilot):
+        told = "".join(screen(app)).replace(" ", "")
+        assert told.startswith("tracelensneedsaterminalof60x16"[: size[0] - 1]) or size == (1, 1)
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        assert shows(app, "Overview")
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+        assert not shows(app, "Overview")
+        assert size[0] * size[1] < 80 or shows(app, "60x16")
+
+
+async def test_one_trace_says_why_it_has_no_forms(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("F")
+        await pilot.pause()
+        assert shows(app, "open a run directory")
+
+
+async def test_another_trace_of_the_directory_can_be_opened(tmp_path: Path) -> None:
+    files = [eager_steps().write(tmp_path / f"{name}.json") for name in "ab"]
+    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert shows(app, "a.json")
+        await pilot.press("D")
+        await pilot.pause()
+        assert shows(app, "2 traces and runs")
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        await settled(app, pilot)
+        assert app.session is not None
+        assert app.session.path == str(files[1])
