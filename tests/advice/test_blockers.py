@@ -50,6 +50,14 @@ def test_a_bare_wait_that_ends_every_step_lies_outside_what_would_be_captured() 
     assert blockers(*BODY, call("cudaDeviceSynchronize", 200), *BODY)["sync"].vetoes is True
 
 
+def test_a_wait_for_results_on_their_way_to_the_host_is_part_of_the_step() -> None:
+    download = upload("DtoH (Device -> Pinned)")
+    assert blockers(*BODY, download, call("cudaStreamSynchronize", 50))["sync"].vetoes
+    assert blockers(*BODY, download, call("cudaEventSynchronize", 50))["sync"].vetoes
+    assert "sync" not in blockers(*BODY, download, call("cudaDeviceSynchronize", 50))
+    assert "sync" not in blockers(*BODY, download, *BODY, call("cudaStreamSynchronize", 50))
+
+
 def test_the_wait_that_ends_a_single_recorded_step_is_no_proof() -> None:
     one = analysis(*BODY, steps=1)
     region = find_region(one)

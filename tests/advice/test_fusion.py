@@ -206,3 +206,18 @@ def test_what_the_engine_of_gradients_adds_up_is_not_compiled() -> None:
         trace.op("torch::autograd::AccumulateGrad", clock.host - 1, 21.5)
 
     assert compiled(pointwise(), inside, pointwise(), pointwise()).library_kernels == 1
+
+
+def test_what_a_stencil_made_is_stored_before_the_next_reads_it_shifted() -> None:
+    shift = elementwise("aten::roll", BIG, ["float"])
+    stencil = [shift, shift, pointwise(100, BIG), shift, pointwise(100, BIG), *[pointwise(100, BIG)] * 4]
+    assert compiled(*stencil).generated_kernels == 1
+    assert compiled(*stencil * 3).generated_kernels == 3
+
+
+def test_what_a_reduction_along_rows_gave_is_stored_before_it_is_gathered() -> None:
+    given = {"shapes": [[256, 256], [[512]]], "dtypes": ["float", "TensorList"]}
+    gather = op("aten::index", 20, **given)
+    norm = op("aten::native_layer_norm", 20, shapes=[[256, 256]], dtypes=["float"])
+    assert compiled(gather, gather, norm).generated_kernels == 1
+    assert compiled(norm, gather, gather, pointwise(5, 512 * 256)).generated_kernels == 2

@@ -33,7 +33,7 @@ def judged(forms: dict[str, Any], *beats: Beat) -> Advice:
 
 
 def test_the_verdict_follows_from_the_measurement() -> None:
-    predicted = judged({})
+    predicted = judged({}, *POINTWISE * 4)
     assert predicted.recommendation.verdict == "both"
     slow = {
         name: runs.measured(step) for name, step in (("eager", 0.7), ("compile", 0.9), ("replay", 0.8), ("both", 0.9))

@@ -13,15 +13,16 @@ from tracelens.advice.results import Advice
 from tracelens.analysis import analyze
 from tracelens.loading import load_trace
 
-SETS = ("measured", "calibration", "validation", "unseen")
+SETS = ("measured", "calibration", "validation", "unseen", "third")
 Judged = list[tuple[Measured, Advice]]
-WRONG = {"measured": 1, "calibration": 1, "validation": 1, "unseen": 2}
+WRONG = {"measured": 1, "calibration": 0, "validation": 1, "unseen": 1, "third": 1}
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {
     "measured": {"eager": 0.15, "compile": 0.15, "replay": 0.04, "both": 0.1},
     "calibration": {"eager": 0.12, "compile": 0.15, "replay": 0.03, "both": 0.18},
     "validation": {"eager": 0.15, "compile": 0.25, "replay": 0.04, "both": 0.1},
     "unseen": {"eager": 0.12, "compile": 0.15, "replay": 0.03, "both": 0.12},
+    "third": {"eager": 0.15, "compile": 0.15, "replay": 0.03, "both": 0.05},
 }
 """Bounds of the median error."""
 
@@ -51,7 +52,7 @@ def test_nearly_every_verdict_is_right(name: str) -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_the_median_error_of_a_form(name: str, form: str) -> None:
     errors = [abs(step - true) / true for step, _, _, true in pairs(judged(name), form)]
-    assert len(errors) >= 10
+    assert len(errors) >= 8
     assert statistics.median(errors) <= ERRORS[name][form]
 
 

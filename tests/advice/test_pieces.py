@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tests.advice.story import analysis, item, op, pointwise
+from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
+from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.results import Form
 
+COPY = 40.0
+"""us of a copy from the host."""
 BACKWARD = op("autograd::engine::evaluate_function: AddBackward0", 2, kernel="elementwise_kernel", host=20)
 
 
@@ -24,14 +27,50 @@ def test_a_training_loop_that_waits_stays_eager() -> None:
     assert looped["replay"].step_ms is None
 
 
-def test_compiling_a_loop_that_waits_gains_nothing() -> None:
-    looped = forms(*[*[pointwise(2, host=30)] * 50, item()] * 5)
-    assert step_ms(looped["compile"]) > step_ms(looped["eager"])
-    assert step_ms(looped["both"]) < step_ms(looped["eager"])
+def test_the_body_of_a_loop_that_waits_is_compiled_where_it_is_long() -> None:
+    long = forms(*[*[pointwise(2, host=30)] * 50, item()] * 5)
+    short = forms(*[*[pointwise(2, host=30)] * 20, item()] * 5)
+    assert step_ms(long["compile"]) < 0.2 * step_ms(long["eager"])
+    assert step_ms(short["compile"]) > step_ms(short["eager"])
+    assert step_ms(short["both"]) > step_ms(short["eager"])
 
 
-def test_one_long_piece_pays_beside_short_ones() -> None:
+def test_a_loop_keeps_half_of_the_compiled_time_under_reduce_overhead() -> None:
+    looped = forms(*[*[pointwise(2, host=30), gemm(5)] * 30, item()] * 5)
+    assert step_ms(looped["both"]) == 0.5 * step_ms(looped["compile"])
+
+
+def test_a_wait_between_two_pieces_is_a_break_and_no_loop() -> None:
     uneven = forms(item(), *[pointwise(2, host=30)] * 60, item())
-    even = forms(*[*[pointwise(2, host=30)] * 20, item()] * 3)
     assert step_ms(uneven["both"]) < 0.7 * step_ms(uneven["eager"])
-    assert step_ms(even["both"]) > step_ms(even["eager"])
+    once = forms(*[pointwise(200, 1 << 25)] * 10, item(), *[pointwise(200, 1 << 25)] * 10)
+    assert step_ms(once["compile"]) < 0.3 * step_ms(once["eager"])
+    assert step_ms(once["both"]) > step_ms(once["compile"])
+
+
+def test_compiled_code_waits_for_each_copy_from_the_host_into_a_tensor_of_the_step() -> None:
+    def copied(around: str) -> dict[str, Form]:
+        return forms(*[*[pointwise(2, host=30)] * 5, *upload_by(around)] * 4)
+
+    kept, fresh = copied(""), copied("aten::_to_copy")
+    assert step_ms(kept["compile"]) > step_ms(fresh["compile"]) + 0.9 * 4 * COPY / 1000
+    assert step_ms(kept["both"]) > step_ms(kept["compile"])
+    assert kept["both"].variant == "reduce-overhead"
+    assert fresh["both"].variant == "manual"
+    assert step_ms(kept["replay"]) == step_ms(fresh["replay"])
+
+
+def upload_by(around: str) -> list[Beat]:
+    """A copy of pinned memory that nothing waits for, by aten::copy_ and what calls it."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        if around:
+            trace.op(around, clock.host - 1, 25)
+        trace.op("aten::copy_", clock.host, 20)
+        starts = max(clock.streams.get(7, 0.0) + 1, clock.host + 16)
+        trace.copy(clock.host + 10, 5, at=starts, runs=COPY, kind="HtoD (Pinned -> Device)")
+        clock.host += 30
+        clock.streams[7] = starts + COPY
+
+    return [tell]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +28,7 @@ def test_the_choice_is_within_ten_percent_of_the_best_and_no_simpler_form_within
     chosen = choose(forms)
     known = {name: found.step_ms for name, found in forms.items() if found.step_ms is not None}
     best = min(known.values())
-    assert known[chosen] <= 1.05 * best
+    assert known[chosen] <= (1.05 if chosen != "replay" else 1.07) * best
     simpler = [name for name in known if COMPLEXITY[name] < COMPLEXITY[chosen]]
     assert all(known[name] > 1.03 * best for name in simpler)
 
@@ -54,6 +56,13 @@ def test_confidence_is_a_probability_and_the_speedup_range_holds_its_middle(form
     gain = speedup(forms, chosen)
     assert gain is not None
     assert gain.low <= gain.mid <= gain.high
+
+
+def test_a_small_gain_of_predicted_fused_kernels_over_a_replay_is_not_trusted() -> None:
+    near = {"eager": form(9.0), "compile": form(9.0), "replay": form(1.06), "both": form(1.0)}
+    assert choose(near) == "replay"
+    assert choose({**near, "replay": form(1.1)}) == "both"
+    assert choose({name: replace(found, source="measured") for name, found in near.items()}) == "both"
 
 
 def test_a_clear_lead_is_surer_than_a_narrow_one() -> None:

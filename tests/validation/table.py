@@ -16,7 +16,7 @@ from tracelens.loading import load_trace
 
 TABLE = FOLDER / "validation.md"
 SETS = {
-    "third": "Measured after the constants were frozen, for [the third run](third_run.md).",
+    "third": "Put away unseen for [the third run](third_run.md); constants have seen these measurements since.",
     "unseen": "Put away unseen for [the second run](second_run.md); constants have seen these measurements since.",
     "validation": "Put away unseen for [the first run](first_run.md); constants have seen these measurements since.",
     "calibration": "Constants were fitted with these measurements in view.",

@@ -11,7 +11,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
-from tracelens.advice.host_time import call_gauge, host_scale, outside_time, records, with_outside
+from tracelens.advice.host_time import call_gauge, host_scale, outside_time, records, replay_floor, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region
 from tracelens.analysis.waits import blocking_waits
@@ -34,21 +34,26 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         extra = C.BROKEN_COMPILE * eager.mid
         return Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
     outside = outside_time(facts.region)
-    host = _host(facts.region, compiled, pieces) + (0.0 if len(facts.region.waits) else outside)
+    host = _host(facts.region, compiled, pieces) + (0.0 if len(facts.region.waits) else outside + compiled.awaited)
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     mid = slower_of(host, device.mid, C.COMPILED_SIGMA)
     inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
     return with_outside(inside, facts.region) if len(facts.region.waits) else inside
 
 
-def predict_both(facts: Facts, compiled: Compiled, *, capturable: bool, pieces: int) -> Both:
-    """Compiled kernels as graph nodes; under reduce-overhead not faster than its host."""
+def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturable: bool, pieces: int) -> Both:
+    """Compiled kernels as graph nodes; under reduce-overhead not faster than its host.
+
+    alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory."""
+    if compiled.awaited > 0 or (not capturable and compiled.from_host > C.HOST_SHARE * compiled.device):
+        more = C.SKIPPED_GRAPHS
+        return Both(Estimate((1 + more) * alone.mid, alone.low, (1 + 2 * more) * alone.high), "reduce-overhead")
     spacing = compiled.library_spacing + C.NODE_SPACING * compiled.generated_kernels
     device = _device(facts, compiled, spacing)
     launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH)
     replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
     if capturable:
-        return Both(with_outside(replayed.at_least(C.REPLAY_FLOOR), facts.region), "manual")
+        return Both(with_outside(replayed.at_least(replay_floor(facts.region)), facts.region), "manual")
     if compiled.untraceable:
         return Both(_untraceable(facts.region), "reduce-overhead")
     return Both(with_outside(_trees(facts.region, replayed, pieces), facts.region), "reduce-overhead")

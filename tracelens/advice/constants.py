@@ -71,8 +71,9 @@ MEMSET_SPACING: Final = 1.7 * US
 """What a memset node adds to a graph. [H200, 17 steps of 4 and more: 0.4 to 6.0, median 1.9]"""
 GRAPH_LAUNCH: Final = 3.0 * US
 """Start of a graph launch to its first node, and the end of its last. [H200: 2.6-7.3]"""
-REPLAY_FLOOR: Final = 25.0 * US
-"""Host time of one replay: the copies into static inputs and the launch call. [H200]"""
+REPLAY_FLOOR: Final = (25.0 * US, 40.0 * US)
+"""Least and most host time of one replay: the copies into static inputs and the launch call. [H200, 4 steps: 26 to
+40 us]"""
 INPUT_COPY: Final = 1.5 * US
 """Fixed cost of copying an input into its static buffer. [H200]"""
 DEVICE_SPREAD: Final = (0.95, 1.06)
@@ -129,6 +130,8 @@ SPLIT_COLUMN: Final = 1 << 18
 """Elements beyond which a reduction over the leading dimension runs in two stages. [H200]"""
 COPIED_INPUTS: Final = 8
 """A concatenation of more tensors copies them one kernel each. [Inductor's default]"""
+STENCIL: Final = 3
+"""Operators from one shifted read of a stencil to the next, at most. [judgement: weigh, add, shift]"""
 OPTIMIZER_TRAFFIC: Final = 7.0
 """Tensor passes of a fused Adam: four reads, three writes. [the algorithm]"""
 FOREACH_TRAFFIC: Final = 2.5
@@ -180,17 +183,19 @@ CAPTURE_SETUP: Final = 0.1
 # -- blocked regions -------------------------------------------------------------------------------------------
 REGION_LAUNCHES: Final = 35.0
 """Launches between two waits from which a compiled region between them still pays. [H200, 11 steps: 31 to 45]"""
-LOOPED_COMPILE: Final = 0.2
-"""Time that compiling adds to a step of several waits, over eager's: none of 9 gained. [H200: 0 to 90 %]"""
 LOOPED_REPLAY: Final = 0.5
-"""Share of eager's time that a step of several waits keeps at least under reduce-overhead. [H200, 2 steps: 0.47,
-0.71]"""
+"""Share of the compiled step's time that a loop which waits in its body keeps at least under reduce-overhead. [H200, 5
+steps: 0.5 to 1]"""
 BROKEN_COMPILE: Final = 0.15
 """Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
 BROKEN_REPLAY: Final = 0.45
 """Host time that reduce-overhead adds when every region is short, over eager's. [H200, 7 steps: 0 to 1.4]"""
 REGION_OVERHEAD: Final = 160.0 * US
 """Leaving, resuming and replaying one region under reduce-overhead. [H200, 3 steps: the range is wide]"""
+HOST_SHARE: Final = 0.3
+"""Share of the device time in copies from the host from which they decide how a step runs. [judgement]"""
+SKIPPED_GRAPHS: Final = 0.1
+"""Time that reduce-overhead adds where it finds that it may not make graphs. [H200, 3 steps: -1, 14 and 17 %]"""
 BROKEN_SPREAD: Final = (0.7, 1.6)
 """Range of steps that run in pieces. [H200]"""
 
@@ -200,3 +205,6 @@ FEWEST_EVENTS: Final = 10
 # -- the verdict -----------------------------------------------------------------------------------------------
 NEEDLESS: Final = 0.035
 """A form must beat every simpler one by this share of the best time. [the rule's 3 %, and a margin]"""
+FUSED_NEEDLESS: Final = 0.07
+"""The same for predicted fused kernels beside a replay of the traced ones: small gains predicted are smaller when
+measured. [H200, 6 steps predicted 2 to 8 % faster: -3 to 4 %]"""

@@ -31,7 +31,8 @@ FIGURES: Final = (
         "Step time under torch.compile",
         (
             "advice.compiled:predict_compile", "advice.compiled:_host", "advice.compiled:_device",
-            "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.host_time:outside_time",
+            "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.patterns",
+            "advice.host_time:outside_time",
         ),
     ),
     Figure(
@@ -40,7 +41,7 @@ FIGURES: Final = (
         (
             "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span",
             "advice.schedule", "advice.inputs:input_copies", "advice.power:sustained", "advice.power",
-            "advice.host_time:outside_time",
+            "advice.host_time:outside_time", "advice.host_time:replay_floor",
         ),
     ),
     Figure(
@@ -48,7 +49,8 @@ FIGURES: Final = (
         "Step time when compiled and then replayed",
         (
             "advice.compiled:predict_both", "advice.compiled:_device", "advice.compiled:_trees",
-            "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.inputs:input_copies",
+            "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.operators",
+            "advice.patterns", "advice.inputs:input_copies",
         ),
     ),
     Figure(
@@ -75,7 +77,7 @@ FIGURES: Final = (
     Figure("break_even_steps", "Steps after which a form has paid", ("advice.pays:with_break_even",)),
     Figure(
         "verdict", "The verdict",
-        ("advice.verdict:choose", "advice.verdict:candidates", "advice.verdict:verdict_of"),
+        ("advice.verdict:choose", "advice.verdict:_margin", "advice.verdict:candidates", "advice.verdict:verdict_of"),
     ),
     Figure("speedup", "Speed-up of the advised form", ("advice.verdict:speedup",)),
     Figure(

@@ -49,17 +49,18 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     region, blockers = facts.region, tuple(seen.blocker for seen in observed if seen.vetoes)
     blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
     now = as_recorded(facts, eager)
-    both = predict_both(facts, compiled, capturable=blocked.capturable, pieces=blocked.pieces)
-    compile, fused = predict_compile(facts, compiled, eager, blocked.pieces), both.estimate
+    compile = predict_compile(facts, compiled, eager, blocked.pieces)
+    both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces)
+    fused = both.estimate
     if _stays_eager(region, blocked):
         compile, fused = in_pieces(now, 0.0, 0.0), in_pieces(now, 0.0, 0.0)
-    elif blocked.pieces > 1 and blocked.launches < C.REGION_LAUNCHES:
+    elif blocked.pieces > LOOP and blocked.launches < C.REGION_LAUNCHES:
         host = min(region.host * host_scale(region).mid, now.mid)
         device = facts.sustained.mid * compiled.device
         compile = in_pieces(now, host, C.BROKEN_COMPILE, device)
         fused = in_pieces(now, host, C.BROKEN_REPLAY, device + input_copies(region, facts.bandwidth.rate).mid)
     elif blocked.pieces > LOOP:
-        compile, fused = in_pieces(now, now.mid, C.LOOPED_COMPILE), fused.at_least(C.LOOPED_REPLAY * now.mid)
+        fused = fused.at_least(C.LOOPED_REPLAY * compile.mid)
     unlike = unlikeness(region.trace, region.device.name)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling, capturing = _set_up(region)

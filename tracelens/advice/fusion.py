@@ -36,6 +36,10 @@ class Compiled:
     """Their device time."""
     single_precision: float
     """Device time of single-precision matrix products among the library calls."""
+    from_host: float
+    """Device time of copies from the host among the library calls."""
+    awaited: float
+    """... into tensors that were there before: compiled code waits for each."""
     untraceable: bool
     """The step calls recurrent layers, which the compiler leaves to eager."""
     certain: bool
@@ -74,6 +78,8 @@ def compile_device(facts: Facts) -> Compiled:
         replaced=len(fused),
         replaced_ns=float(region.duration[fused].sum()),
         single_precision=float(duration[library & operators.single_precision].sum()),
+        from_host=float(duration[operators.from_host].sum()),
+        awaited=float(duration[operators.in_place].sum()),
         untraceable=bool(operators.recurrent.any()),
         certain=facts.bandwidth.known and bool(operators.sized[fused].mean() > 0.5) if len(fused) else True,
     )
@@ -209,8 +215,25 @@ def _breaks(operators: Operators, fused: Int64s) -> Bools:
     ends = np.isin(before, (Role.FULL, Role.COLUMN, Role.SCATTER)) & ~_side_by_side(operators, fused)
     ends = ends | np.append(False, alone[:-1]) | alone
     foreach = (role == Role.FOREACH) != (before == Role.FOREACH)
-    breaks = apart | ends | foreach | _other_size(operators, fused, elements, size_before)
+    breaks = apart | ends | foreach | _next_stencil(operators, fused)
+    breaks = breaks | _other_size(operators, fused, elements, size_before)
+    breaks = breaks | (_reads_anywhere(operators, fused) & _rows_in_group(role, breaks))
     return breaks | (np.isin(role, (Role.FULL, Role.COLUMN)) & _rows_in_group(role, breaks))
+
+
+def _next_stencil(operators: Operators, fused: Int64s) -> Bools:
+    """Shifted reads of what a stencil before has made: that is stored first, for it would be computed once for each
+    neighbour. Between the reads of one stencil no more is done than to weigh a neighbour and add it."""
+    at, shifts = np.arange(len(fused)), operators.shifts[fused]
+    before = np.append(-1, np.maximum.accumulate(np.where(shifts, at, -1))[:-1])[: len(fused)]
+    return shifts & (before >= 0) & (at - before > C.STENCIL)
+
+
+def _reads_anywhere(operators: Operators, fused: Int64s) -> Bools:
+    """The first gather after reductions along rows: it reads anywhere, so that what they gave is stored before."""
+    gathers, rows = operators.gathers[fused], np.cumsum(operators.role[fused] == Role.ROW)
+    told = np.append(0, np.maximum.accumulate(np.where(gathers, rows, 0))[:-1])[: len(fused)]
+    return gathers & (rows > told)
 
 
 def _side_by_side(operators: Operators, fused: Int64s) -> Bools:

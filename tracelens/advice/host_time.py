@@ -40,7 +40,13 @@ def with_outside(inside: Estimate, region: Region) -> Estimate:
     outside = outside_time(region)
     if len(region.waits):
         return inside + Estimate(outside, outside, outside)
-    return inside.at_least(C.REPLAY_FLOOR + outside) if outside else inside
+    return inside.at_least(replay_floor(region) + outside) if outside else inside
+
+
+def replay_floor(region: Region) -> float:
+    """Host time in ns of one replay, which launches as often as two operators: a copy of an input, the graph."""
+    low, high = C.REPLAY_FLOOR
+    return min(max(2 * host_scale(region).mid * region.host / max(len(region), 1), low), high)
 
 
 def as_compiled(region: Region) -> Region:

@@ -11,7 +11,7 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.operators import POINTWISE_PAIR
+from tracelens.advice.patterns import POINTWISE_PAIR
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
-from typing import Final
 
 import numpy as np
 
 from tracelens.advice import constants as C
+from tracelens.advice import patterns as P
 from tracelens.advice.arguments import BYTES, HALF, ONE_BYTE, Json, read_arguments, tensors, width
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
@@ -38,93 +38,6 @@ class Role(IntEnum):
     """One of a run of optimizer operators over lists of tensors: the run becomes few kernels."""
     VANISHES = 7
     """Layout conversions around convolutions, memsets of eager reductions, work on single values."""
-
-
-LIBRARY: Final = re.compile(
-    r"^_?(?:add)?mm|bmm|^mm|matmul|^linear$|conv|attention|^sort|^topk|fft|embedding_bag|(?<!count_)nonzero|rnn|lstm|gru"
-    r"|unique|multinomial|masked_select|cholesky|^_?svd|^lu|cdist|pdist|hist|bincount|_amp_|^mode$|_fused_(?!rms_norm)"
-    r"|linalg_(?!vector_norm|norm|matrix_norm|cross|vecdot)|repeat_interleave|^_local_scalar|^item|grid_sampler_3d|randperm"
-    r"|^_grouped|_weight_int|segment_reduce|^(?:scatter|index)_reduce|^(?:nan)?median|kthvalue|^_trilinear|igamma"
-    r"|polygamma|triangular_solve|adaptive_\w+_pool\dd_backward"
-)
-"""Operators of aten that generated code calls instead of replacing. [Inductor's tables of lowerings and fallbacks]"""
-SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
-"""Operators that write with atomics."""
-GATHER: Final = re.compile(r"^(?:embedding|index_select|index)$")
-"""Operators that read rows of a table: those count, not the table."""
-NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
-"""Normalisations, losses over classes and pooling, which reduce rows."""
-NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
-"""Operators that reduce each row twice: a mean and a variance, a maximum and a sum."""
-REDUCTION: Final = re.compile(
-    r"^(?:sum|mean|amax|amin|max|min|var|std|prod|any|all|argmax|argmin|norm|linalg_vector_norm|var_mean|std_mean|aminmax"
-    r"|count_nonzero)$"
-)
-"""Operators that only reduce."""
-VECTORS: Final = re.compile(r"^(?:dot|vdot|mv|addmv)$")
-"""Products with a vector: generated code multiplies and reduces."""
-DOT: Final = re.compile(r"dot$")
-"""Products of two vectors."""
-ORDERED: Final = re.compile(r"^(?:norm|linalg_vector_norm)$")
-"""Reductions whose dimensions follow an order among the arguments."""
-COLUMN: Final = re.compile(r"batch_norm|norm_backward")
-"""Operators that in training reduce over leading dimensions."""
-FIXED: Final = re.compile(r"batch_norm")
-"""With fixed statistics, as in inference, a batch normalisation reduces nothing."""
-GROUPED: Final = re.compile(r"group_norm$|instance_norm$")
-"""Normalisations over more than rows: a reduction first, and the rest with what follows."""
-MOMENTS: Final = re.compile(r"Moments|welford", re.IGNORECASE)
-"""Kernels that reduce for a normalisation of groups or instances."""
-POWER: Final = re.compile(r"^pow$")
-"""A power, which is a product where its exponent is a small whole number."""
-COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
-"""Operators of several: what they call beside the library fuses like any other."""
-MATRIX_PRODUCT: Final = re.compile(r"mm$|^linear$")
-"""Matrix products."""
-BIASED: Final = re.compile(r"^addmm|^baddbmm")
-"""Matrix products that add a bias."""
-RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
-"""Recurrent layers, each a library call of many kernels."""
-POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
-"""Operators of which every tensor argument at a step's head is an input."""
-FOREACH: Final = re.compile(r"^_foreach_")
-"""Operators over lists of tensors, as optimizers call them."""
-FOREIGN: Final = re.compile(r"^custom ")
-"""Operators of custom libraries, which stay as they are."""
-ORPHAN: Final = re.compile(r"^$")
-"""Of device work without an operator, as in a replayed graph: told by its kernel alone."""
-FUSABLE_KINDS: Final = (Kind.POINTWISE, Kind.REDUCTION, Kind.COPY)
-"""Kinds of kernel that the compiler can generate."""
-CONVOLUTION: Final = re.compile(r"conv")
-"""Convolutions, whose layout conversions vanish in inference where they are over planes."""
-PLANE: Final = 4
-"""Dimensions of a batch of images: the compiler keeps those channels last, and no others. [Inductor]"""
-IN_PLACE: Final = re.compile(r"_$")
-"""Operators that write into their first argument."""
-ACCUMULATES: Final = re.compile(r"^torch::autograd::AccumulateGrad$")
-"""The node of the graph of gradients that keeps a parameter's."""
-COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
-"""Copies, which may convert the type."""
-FILL: Final = re.compile(r"^fill$")
-"""Fills of a tensor with one value."""
-ONE_HOT: Final = re.compile(r"^scatter$")
-"""A scatter into a tensor that was just filled: generated code compares indices instead."""
-SEQUENCE: Final = re.compile(r"^arange$")
-"""Index sequences."""
-LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
-"""Kinds of kernel that stay as they are."""
-CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
-"""Kernels that convert between channels first and last."""
-TO_CHANNELS_LAST: Final = re.compile(r"nchwtonhwc|transpose_nhwc", re.IGNORECASE)
-"""Kernels that convert to channels last."""
-BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)
-"""Copies that stay on the device: those of the compiler's own kernels."""
-HARDWARE: Final = re.compile(r"exp|log|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
-"""Functions with an instruction of their own."""
-SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
-"""Functions without an instruction of their own."""
-BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
-"""Kernels that only apply the bias and scale of a matrix product."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,10 +81,18 @@ class Operators:
     """Of a matrix product's kernels, one that only applies bias and scale."""
     recurrent: Bools
     """A recurrent layer."""
+    from_host: Bools
+    """A copy from the host."""
+    in_place: Bools
+    """... into a tensor that was there before."""
     casts: Bools
     """A copy to another type or place."""
     updates: Bools
     """Writes into a tensor of its own size, which it reads beside another one."""
+    gathers: Bools
+    """Reads rows of a table."""
+    shifts: Bools
+    """Reads its argument at other places than it writes."""
     standalone: Bools
     """An index sequence or a weight's conversion: materialised where a library reads it, so never counted as fused."""
 
@@ -195,12 +116,13 @@ def describe(region: Region) -> Operators:
     rows = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _gathered)
     plain = read_arguments(trace, operator, (A.DTYPES, A.CONCRETE), _plain)
     names, kernels = _operator_names(trace, operator), _kernel_names(region)
-    sizes = np.where((names.match(GATHER) & (rows[:, 0] > 0))[:, None], rows, sizes)
+    sizes = np.where((names.match(P.GATHER) & (rows[:, 0] > 0))[:, None], rows, sizes)
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)
-    reduces = np.where(names.match(ORDERED), given[:, 1], given[:, 0])
-    cheap = names.match(POWER) & (plain[:, 1] > 0)
+    reduces = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
+    cheap = names.match(P.POWER) & (plain[:, 1] > 0)
     roles = np.where(plain[:, 0] > 0, Role.LIBRARY, _roles(region, names, kernels, reduces))
-    functions, product = [names.match(SOFTWARE), names.match(HARDWARE) & ~cheap], names.match(MATRIX_PRODUCT)
+    from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
+    functions, product = [names.match(P.SOFTWARE), names.match(P.HARDWARE) & ~cheap], names.match(P.MATRIX_PRODUCT)
     return Operators(
         role=np.where(_inlined(roles, sizes[:, 0]), Role.VANISHES, roles),
         name=operator,
@@ -209,25 +131,29 @@ def describe(region: Region) -> Operators:
         bytes=sizes[:, 1],
         read=sizes[:, 6],
         written=sizes[:, 7],
-        inputs=np.where(names.match(COPY), np.minimum(sizes[:, 2], 1), sizes[:, 2]),
+        inputs=np.where(names.match(P.COPY), np.minimum(sizes[:, 2], 1), sizes[:, 2]),
         matched=sizes[:, 3],
         listed=sizes[:, 4],
         row=sizes[:, 5],
-        shrinks=names.match(REDUCTION) | names.match(VECTORS),
-        normalises=names.match(NORMALISED),
+        shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS),
+        normalises=names.match(P.NORMALISED),
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
         product=product,
         single_precision=product & (sizes[:, 1] == 4 * sizes[:, 0]),
-        biased=names.match(BIASED),
-        bias_kernel=kernels.match(BIAS_KERNEL),
-        recurrent=names.match(RECURRENT),
-        casts=names.match(COPY),
+        biased=names.match(P.BIASED),
+        bias_kernel=kernels.match(P.BIAS_KERNEL),
+        recurrent=names.match(P.RECURRENT),
+        from_host=from_host,
+        in_place=from_host & ~_around(trace, operator).match(P.CONVERTS),
+        casts=names.match(P.COPY),
         updates=(sizes[:, 2] > 1)
         & (operator != ABSENT)
-        & named(trace, operator, IN_PLACE)
+        & named(trace, operator, P.IN_PLACE)
         & (roles == Role.POINTWISE)
-        & ~names.match(COPY),
-        standalone=names.match(SEQUENCE) | kernels.match(TO_CHANNELS_LAST),
+        & ~names.match(P.COPY),
+        gathers=names.match(P.GATHER),
+        shifts=names.match(P.SHIFT),
+        standalone=names.match(P.SEQUENCE) | kernels.match(P.TO_CHANNELS_LAST),
     )
 
 
@@ -254,36 +180,36 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
     one_value = (dims == 0) | ((dims == 3) & (region.product(A.GRID) == 1))
     reduces = np.select([one_value, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
     kind = kinds(region.trace, region.work)
-    orphan = names.match(ORPHAN)
-    own = np.isin(kind, FUSABLE_KINDS) & (origins(region.trace, region.work) == Origin.EAGER)
+    orphan = names.match(P.ORPHAN)
+    own = np.isin(kind, P.FUSABLE_KINDS) & (origins(region.trace, region.work) == Origin.EAGER)
     rules = (
-        (names.match(FOREACH), Role.FOREACH),
-        (names.match(VECTORS), np.where(names.match(DOT), Role.FULL, Role.ROW)),
-        (names.match(FOREIGN) | names.match(LIBRARY) | (orphan & ~own), Role.LIBRARY),
-        (np.isin(kind, LIBRARY_KINDS), Role.LIBRARY),
-        ((events.category[region.work] == Category.COPY) & ~kernels.match(BETWEEN_DEVICES), Role.LIBRARY),
+        (names.match(P.FOREACH), Role.FOREACH),
+        (names.match(P.VECTORS), np.where(names.match(P.DOT), Role.FULL, Role.ROW)),
+        (names.match(P.FOREIGN) | names.match(P.LIBRARY) | (orphan & ~own), Role.LIBRARY),
+        (np.isin(kind, P.LIBRARY_KINDS), Role.LIBRARY),
+        ((events.category[region.work] == Category.COPY) & ~kernels.match(P.BETWEEN_DEVICES), Role.LIBRARY),
         (region.memset, Role.VANISHES),
-        (names.match(SCATTER), Role.SCATTER),
-        (names.match(COLUMN) & region.training, Role.COLUMN),
-        (names.match(REDUCTION) | (orphan & (kind == Kind.REDUCTION)), reduces),
-        (names.match(GROUPED), np.where(kernels.match(MOMENTS), Role.FULL, Role.POINTWISE)),
-        (names.match(FIXED) & (not region.training), Role.POINTWISE),
-        (names.match(NORMALISATION), Role.ROW),
+        (names.match(P.SCATTER), Role.SCATTER),
+        (names.match(P.COLUMN) & region.training, Role.COLUMN),
+        (names.match(P.REDUCTION) | (orphan & (kind == Kind.REDUCTION)), reduces),
+        (names.match(P.GROUPED), np.where(kernels.match(P.MOMENTS), Role.FULL, Role.POINTWISE)),
+        (names.match(P.FIXED) & (not region.training), Role.POINTWISE),
+        (names.match(P.NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
     role = np.where(_inside_library(region) | _accumulates(region), Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
     operator = region.trace.links.operator[region.work].astype(np.int64)
     ranks = read_arguments(region.trace, operator, (A.SHAPES, A.DTYPES), _rank)[:, 0]
-    flat = names.match(CONVOLUTION) & (ranks == PLANE)
-    gone = (role == Role.LIBRARY) & kernels.match(CONVERTS_LAYOUT) & flat & (not region.training)
+    flat = names.match(P.CONVOLUTION) & (ranks == P.PLANE)
+    gone = (role == Role.LIBRARY) & kernels.match(P.CONVERTS_LAYOUT) & flat & (not region.training)
     role = np.where(gone, Role.VANISHES, role)
     return np.where(gone & _converts_weight(region, kernels), Role.POINTWISE, role)
 
 
 def _rank(shapes: list[Json], _: list[Json]) -> tuple[float]:
     """Dimensions of the first tensor among an operator's arguments; those of images where none is recorded."""
-    return (float(next((len(dims) for shape in shapes for dims in tensors(shape)), PLANE)),)
+    return (float(next((len(dims) for shape in shapes for dims in tensors(shape)), P.PLANE)),)
 
 
 def _inlined(role: Int64s, elements: Floats) -> Bools:
@@ -294,29 +220,32 @@ def _inlined(role: Int64s, elements: Floats) -> Bools:
 
 def _into_constant(names: _Names) -> Bools:
     """A scatter into a tensor filled just before, as of a one-hot encoding: the compiler compares indices instead."""
-    return names.match(ONE_HOT) & np.append(False, names.match(FILL)[:-1])[: len(names.index)]
+    return names.match(P.ONE_HOT) & np.append(False, names.match(P.FILL)[:-1])[: len(names.index)]
 
 
 def _converts_weight(region: Region, kernels: _Names) -> Bools:
     """The second conversion of a convolution's arguments, that of its weight: the compiler makes it too, each time."""
     operator = region.trace.links.operator[region.work]
-    converts = kernels.match(TO_CHANNELS_LAST)
+    converts = kernels.match(P.TO_CHANNELS_LAST)
     again = converts[1:] & converts[:-1] & (operator[1:] == operator[:-1])
     return np.append(False, again)[: len(operator)]
 
 
 def _inside_library(region: Region) -> Bools:
     """Work of operators that an operator of a library calls, such as the copies of a sort."""
-    trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
-    parent = np.where(operator == ABSENT, ABSENT, trace.links.parent[operator]).astype(np.int64)
-    around = _operator_names(trace, parent)
-    return around.match(LIBRARY) & ~around.match(COMPOSITE) & ~around.match(FOREIGN)
+    around = _around(region.trace, region.trace.links.operator[region.work].astype(np.int64))
+    return around.match(P.LIBRARY) & ~around.match(P.COMPOSITE) & ~around.match(P.FOREIGN)
+
+
+def _around(trace: Trace, operator: Int64s) -> _Names:
+    """What called each operator."""
+    return _operator_names(trace, np.where(operator == ABSENT, ABSENT, trace.links.parent[operator]).astype(np.int64))
 
 
 def _accumulates(region: Region) -> Bools:
     """Work by which the engine of gradients adds to a parameter's: it calls the operator itself, compiled or not."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
-    return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), ACCUMULATES)) != ABSENT
+    return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ACCUMULATES)) != ABSENT
 
 
 def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:

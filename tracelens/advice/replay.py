@@ -5,7 +5,7 @@ from __future__ import annotations
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
-from tracelens.advice.host_time import with_outside
+from tracelens.advice.host_time import replay_floor, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.schedule import graph_spacing
 
@@ -19,4 +19,4 @@ def predict_replay(facts: Facts) -> Estimate:
         facts.sustained.high * (span.most + span.expected) / 2 + C.GRAPH_LAUNCH,
     )
     replayed = device + input_copies(facts.region, facts.bandwidth.rate)
-    return with_outside(replayed.at_least(C.REPLAY_FLOOR), facts.region)
+    return with_outside(replayed.at_least(replay_floor(facts.region)), facts.region)

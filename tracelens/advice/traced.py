@@ -36,6 +36,6 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
     if form == "both":
         return {"eager": unseen, "compile": unseen, "replay": unseen, "both": as_recorded(facts, replayed).form()}
     own = as_recorded(facts, replayed)
-    both = predict_both(facts, compile_device(facts), capturable=True, pieces=1)
+    both = predict_both(facts, compile_device(facts), own, capturable=True, pieces=1)
     guess = both.estimate.widened(C.UNSEEN_OPERATORS).form(both.variant)
     return {"eager": unseen, "compile": unseen, "replay": own.form("manual"), "both": guess}

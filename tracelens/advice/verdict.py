@@ -31,9 +31,15 @@ def choose(forms: Mapping[str, Form], now: str = "eager") -> str:
     times = {name: form.step_ms for name, form in candidates(forms, now).items() if form.step_ms is not None}
     if not times:
         return now
-    bound = (1 + C.NEEDLESS) * min(times.values())
-    enough = [name for name in times if times[name] <= bound]
+    best = min(times, key=lambda name: times[name])
+    enough = [name for name in times if times[name] <= (1 + _margin(name, forms[best], best)) * times[best]]
     return min(enough, key=lambda name: (name != now, COMPLEXITY[name], times[name]))
+
+
+def _margin(name: str, best: Form, of: str) -> float:
+    """Share of the best time by which a form may be longer than that and still be enough."""
+    fused = name == "replay" and of == "both" and best.source == "predicted"
+    return C.FUSED_NEEDLESS if fused else C.NEEDLESS
 
 
 def candidates(forms: Mapping[str, Form], now: str = "eager") -> dict[str, Form]:

@@ -146,7 +146,7 @@ CASES: Final[list[Case]] = [
         "pytorch/pytorch#192021",
         "kernels start before their launch",
         early_kernels,
-        "abstain|both|replay",
+        "abstain|neither",
         fails="clock",
     ),
     Case(

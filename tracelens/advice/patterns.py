@@ -1,0 +1,100 @@
+"""Names of operators and kernels by what the compiler makes of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tracelens.analysis.kinds import Kind
+
+LIBRARY: Final = re.compile(
+    r"^_?(?:add)?mm|bmm|^mm|matmul|^linear$|conv|attention|^sort|^topk|fft|embedding_bag|(?<!count_)nonzero|rnn|lstm|gru"
+    r"|unique|multinomial|masked_select|cholesky|^_?svd|^lu|cdist|pdist|hist|bincount|_amp_|^mode$|_fused_(?!rms_norm)"
+    r"|linalg_(?!vector_norm|norm|matrix_norm|cross|vecdot)|repeat_interleave|^_local_scalar|^item|grid_sampler_3d|randperm"
+    r"|^_grouped|_weight_int|segment_reduce|^(?:scatter|index)_reduce|^(?:nan)?median|kthvalue|^_trilinear|igamma"
+    r"|polygamma|triangular_solve|adaptive_\w+_pool\dd_backward"
+)
+"""Operators of aten that generated code calls instead of replacing. [Inductor's tables of lowerings and fallbacks]"""
+SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
+"""Operators that write with atomics."""
+GATHER: Final = re.compile(r"^(?:embedding|index_select|index)$")
+"""Operators that read rows of a table: those count, not the table."""
+NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
+"""Normalisations, losses over classes and pooling, which reduce rows."""
+NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
+"""Operators that reduce each row twice: a mean and a variance, a maximum and a sum."""
+REDUCTION: Final = re.compile(
+    r"^(?:sum|mean|amax|amin|max|min|var|std|prod|any|all|argmax|argmin|norm|linalg_vector_norm|var_mean|std_mean|aminmax"
+    r"|count_nonzero)$"
+)
+"""Operators that only reduce."""
+VECTORS: Final = re.compile(r"^(?:dot|vdot|mv|addmv)$")
+"""Products with a vector: generated code multiplies and reduces."""
+DOT: Final = re.compile(r"dot$")
+"""Products of two vectors."""
+ORDERED: Final = re.compile(r"^(?:norm|linalg_vector_norm)$")
+"""Reductions whose dimensions follow an order among the arguments."""
+COLUMN: Final = re.compile(r"batch_norm|norm_backward")
+"""Operators that in training reduce over leading dimensions."""
+FIXED: Final = re.compile(r"batch_norm")
+"""With fixed statistics, as in inference, a batch normalisation reduces nothing."""
+GROUPED: Final = re.compile(r"group_norm$|instance_norm$")
+"""Normalisations over more than rows: a reduction first, and the rest with what follows."""
+MOMENTS: Final = re.compile(r"Moments|welford", re.IGNORECASE)
+"""Kernels that reduce for a normalisation of groups or instances."""
+POWER: Final = re.compile(r"^pow$")
+"""A power, which is a product where its exponent is a small whole number."""
+COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
+"""Operators of several: what they call beside the library fuses like any other."""
+MATRIX_PRODUCT: Final = re.compile(r"mm$|^linear$")
+"""Matrix products."""
+BIASED: Final = re.compile(r"^addmm|^baddbmm")
+"""Matrix products that add a bias."""
+RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
+"""Recurrent layers, each a library call of many kernels."""
+POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
+"""Operators of which every tensor argument at a step's head is an input."""
+FOREACH: Final = re.compile(r"^_foreach_")
+"""Operators over lists of tensors, as optimizers call them."""
+FOREIGN: Final = re.compile(r"^custom ")
+"""Operators of custom libraries, which stay as they are."""
+ORPHAN: Final = re.compile(r"^$")
+"""Of device work without an operator, as in a replayed graph: told by its kernel alone."""
+FUSABLE_KINDS: Final = (Kind.POINTWISE, Kind.REDUCTION, Kind.COPY)
+"""Kinds of kernel that the compiler can generate."""
+CONVOLUTION: Final = re.compile(r"conv")
+"""Convolutions, whose layout conversions vanish in inference where they are over planes."""
+PLANE: Final = 4
+"""Dimensions of a batch of images: the compiler keeps those channels last, and no others. [Inductor]"""
+IN_PLACE: Final = re.compile(r"_$")
+"""Operators that write into their first argument."""
+ACCUMULATES: Final = re.compile(r"^torch::autograd::AccumulateGrad$")
+"""The node of the graph of gradients that keeps a parameter's."""
+COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
+"""Copies, which may convert the type."""
+FILL: Final = re.compile(r"^fill$")
+"""Fills of a tensor with one value."""
+ONE_HOT: Final = re.compile(r"^scatter$")
+"""A scatter into a tensor that was just filled: generated code compares indices instead."""
+SHIFT: Final = re.compile(r"^(?:roll|flip|constant_pad_nd|(?:reflection|replication)_pad)")
+"""Operators that read their argument at other places than they write."""
+SEQUENCE: Final = re.compile(r"^arange$")
+"""Index sequences."""
+LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
+"""Kinds of kernel that stay as they are."""
+CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
+"""Kernels that convert between channels first and last."""
+TO_CHANNELS_LAST: Final = re.compile(r"nchwtonhwc|transpose_nhwc", re.IGNORECASE)
+"""Kernels that convert to channels last."""
+BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)
+"""Copies that stay on the device: those of the compiler's own kernels."""
+FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
+"""Copies from the host."""
+CONVERTS: Final = re.compile(r"^(?:to|_to_copy)$")
+"""Operators that copy into a tensor of their own."""
+HARDWARE: Final = re.compile(r"exp|log|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
+"""Functions with an instruction of their own."""
+SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
+"""Functions without an instruction of their own."""
+BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
+"""Kernels that only apply the bias and scale of a matrix product."""
