@@ -325,3 +325,23 @@ def exported_features() -> Work:
         return exported
 
     return Work(step, batches(lambda: (normal(16384, 2048, dtype=HALF),)))
+
+
+@workload("fourth", "streams")
+def sharded_layers() -> Work:
+    """Linear layers cut into four shards, as over several devices: a stream computes each, then they meet."""
+    shapes = ((1024, 512), (512, 512), (512, 256))
+    layers = [[[normal(a, b, dtype=HALF) / a**0.5 for a, b in shapes] for _ in range(4)] for _ in range(6)]
+    streams = [torch.cuda.Stream() for _ in range(4)]
+
+    def shard(x: torch.Tensor, weights: list[torch.Tensor]) -> torch.Tensor:
+        for weight in weights:
+            x = x @ weight
+        return x
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        for layer in layers:
+            x = torch.cat(side_by_side([partial(shard, x, weights) for weights in layer], streams), -1)
+        return x
+
+    return Work(step, batches(lambda: (normal(64, 1024, dtype=HALF),)))

@@ -1,0 +1,110 @@
+"""Steps of recommendation, reinforcement and representation learning."""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from tests.workloads.layers import perceptron
+from tests.workloads.registry import DEVICE, Work, adamw, batches, fused_adamw, integers, normal, workload
+from tests.workloads.streams import side_by_side
+
+
+@workload("fourth")
+def catalogue_features() -> Work:
+    """The histories of users over many fields, each pooled from a table of its own and brought to one width."""
+    fields, users, events = 24, 256, 8
+    tables = [normal(20_000, 16 + 16 * (field % 3)) for field in range(fields)]
+    lifts = [normal(table.shape[1], 64) / 8 for table in tables]
+    starts = torch.arange(0, users * events, events, device=DEVICE)
+
+    def step(histories: torch.Tensor) -> torch.Tensor:
+        pooled = [F.embedding_bag(ids, table, starts) for ids, table in zip(histories, tables, strict=True)]
+        return torch.cat([part @ lift for part, lift in zip(pooled, lifts, strict=True)], 1)
+
+    return Work(step, batches(lambda: (integers(20_000, fields, users * events),)))
+
+
+class Actor(nn.Module):
+    """A policy that draws squashed normal actions from given noise, with the logarithms of their densities."""
+
+    def __init__(self, states: int, actions: int) -> None:
+        super().__init__()
+        self.body = perceptron(states, 256, 256, 2 * actions)
+
+    def forward(self, state: torch.Tensor, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        mean, spread = self.body(state).chunk(2, -1)
+        spread = spread.clamp(-5, 2)
+        drawn = mean + noise * spread.exp()
+        squash = 2 * (0.6931472 - drawn - F.softplus(-2 * drawn))
+        return torch.tanh(drawn), (-0.5 * noise.square() - spread - 0.9189385 - squash).sum(-1, keepdim=True)
+
+
+@workload("fourth", "training")
+def soft_actor_critic() -> Work:
+    """Twin critics and an actor updated from replayed transitions; the critics' slow copies follow them."""
+    actor = Actor(24, 6).to(DEVICE)
+    critics = nn.ModuleList(perceptron(30, 256, 256, 1) for _ in range(2)).to(DEVICE)
+    slow = copy.deepcopy(critics).requires_grad_(False)
+    actor_optimizer, critic_optimizer = adamw(actor.parameters()), adamw(critics.parameters())
+
+    def worth(judges: nn.ModuleList, state: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        pair = torch.cat([state, action], -1)
+        return torch.cat([judge(pair) for judge in judges], -1)
+
+    def step(state: torch.Tensor, action: torch.Tensor, after: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
+        noise = action.flip(0)
+        with torch.no_grad():
+            following, density = actor(after, noise)
+            wanted = gain + 0.99 * (worth(slow, after, following).amin(-1, keepdim=True) - 0.2 * density)
+        critic_optimizer.zero_grad(set_to_none=True)
+        F.mse_loss(worth(critics, state, action), wanted.expand(-1, 2)).backward()
+        critic_optimizer.step()
+        actor_optimizer.zero_grad(set_to_none=True)
+        chosen, density = actor(state, noise)
+        loss = (0.2 * density - worth(critics, state, chosen).amin(-1, keepdim=True)).mean()
+        loss.backward()
+        actor_optimizer.step()
+        torch._foreach_lerp_(list(slow.parameters()), [p.detach() for p in critics.parameters()], 0.005)
+        return loss.detach()
+
+    return Work(step, batches(lambda: tuple(normal(256, size) for size in (24, 6, 24, 1))))
+
+
+class Viewer(nn.Module):
+    """Linear layers with layer norms and GELU between them."""
+
+    def __init__(self, *widths: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for width in widths[1:])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = F.gelu(norm(layer(x)))
+        return x
+
+
+@workload("fourth", "streams", "training")
+def following_teacher() -> Work:
+    """A student trained to predict its teacher's view, which a second stream computes; the teacher follows slowly."""
+    student = Viewer(256, 512, 512, 512, 512, 512, 256).to(DEVICE)
+    teacher = copy.deepcopy(student).requires_grad_(False)
+    predict = perceptron(256, 256, 256).to(DEVICE)
+    optimizer = fused_adamw([*student.parameters(), *predict.parameters()])
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def step(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        guess, shown = side_by_side([lambda: predict(student(first)), lambda: teacher(second)], streams)
+        loss = 2 - 2 * F.cosine_similarity(guess, shown).mean()
+        loss.backward()
+        optimizer.step()
+        torch._foreach_lerp_(list(teacher.parameters()), [p.detach() for p in student.parameters()], 0.01)
+        return loss.detach()
+
+    return Work(step, batches(lambda: (normal(256, 256), normal(256, 256))))

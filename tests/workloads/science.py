@@ -1,0 +1,97 @@
+"""Steps of numerical science: linear algebra, transforms, particles and bodies."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+from tests.workloads.registry import Work, batches, normal, workload
+
+
+@workload("fourth", "blocked")
+def whitened_features() -> Work:
+    """Features of a large batch made uncorrelated by the eigenvectors of their covariance, which the host checks."""
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        mean = x.mean(0)
+        covariance = x.T @ x / len(x) - torch.outer(mean, mean)
+        value, vector = torch.linalg.eigh(covariance)
+        return (x - mean) @ ((vector * torch.rsqrt(value + 1e-4)) @ vector.T)
+
+    return Work(step, batches(lambda: (normal(65536, 512),)))
+
+
+@workload("fourth")
+def image_correlation() -> Work:
+    """Large images correlated with one template through their spectra."""
+    side = 1024
+    template = torch.fft.rfft2(normal(side, side) / side).conj().resolve_conj()
+
+    def step(images: torch.Tensor) -> torch.Tensor:
+        return torch.fft.irfft2(torch.fft.rfft2(images) * template, s=(side, side))
+
+    return Work(step, batches(lambda: (normal(64, side, side),)))
+
+
+@workload("fourth")
+def phase_retrieval() -> Work:
+    """The phase of small diffraction images found by going back and forth between the object and its spectrum."""
+    support = normal(1).new_zeros(160, 160)
+    support[40:120, 40:120] = 1.0
+
+    def step(seen: torch.Tensor, phase: torch.Tensor) -> torch.Tensor:
+        for _ in range(12):
+            guess = torch.fft.ifft2(torch.polar(seen, phase)) * support
+            phase = torch.fft.fft2(guess).angle()
+        return phase
+
+    return Work(step, batches(lambda: (normal(2, 160, 160).abs() + 0.1, normal(2, 160, 160))))
+
+
+@workload("fourth", "blocked")
+def many_bodies() -> Work:
+    """Bodies moved by the gravity of all others; the host reads the largest pull to choose the time step."""
+    mass = normal(16384).abs()
+
+    def pulls(place: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros_like(place)
+        for near, weight in zip(place.chunk(4), mass.chunk(4), strict=True):
+            away = near - place.unsqueeze(1)
+            strength = weight * torch.rsqrt(away.square().sum(-1) + 0.01).pow(3)
+            total = total + (strength.unsqueeze(-1) * away).sum(1)
+        return total
+
+    def step(place: torch.Tensor, speed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        pull = pulls(place)
+        size = 0.01 / (1.0 + pull.square().sum(-1).amax().item())
+        speed = speed + size * pull
+        return place + size * speed, speed
+
+    return Work(step, batches(lambda: (normal(16384, 3), normal(16384, 3))))
+
+
+@workload("fourth")
+def chained_joints() -> Work:
+    """The pose of a chain of joints from the quaternion of each, for a batch of robot arms."""
+    bones = normal(16, 3)
+
+    def turned(scalar: torch.Tensor, vector: torch.Tensor, bone: torch.Tensor) -> torch.Tensor:
+        twice = 2 * torch.linalg.cross(vector, bone.expand_as(vector))
+        return bone + scalar * twice + torch.linalg.cross(vector, twice)
+
+    def step(rotations: torch.Tensor) -> torch.Tensor:
+        unit = F.normalize(rotations, dim=-1)
+        scalar, vector = torch.ones_like(unit[:, 0, :1]), torch.zeros_like(unit[:, 0, 1:])
+        end, ends = torch.zeros_like(vector), []
+        for joint, bone in enumerate(bones):
+            own, axis = unit[:, joint, :1], unit[:, joint, 1:]
+            dot = (vector * axis).sum(-1, keepdim=True)
+            scalar, vector = (
+                scalar * own - dot,
+                scalar * axis + own * vector + torch.linalg.cross(vector, axis),
+            )
+            end = end + turned(scalar, vector, bone)
+            ends.append(end)
+        return torch.stack(ends, 1)
+
+    return Work(step, batches(lambda: (normal(256, 16, 4),)))
