@@ -198,13 +198,14 @@ def draws(path: Path) -> list[float]:
 
 def stalls(path: Path) -> list[tuple[float, float]]:
     """ms between looks at the event loop while a trace loads, as an app's keys would wait, and of processor time."""
-    from tracelens.tui.apart import read_apart
+    from tracelens.tui.apart import begin_apart
     from tracelens.tui.app import TraceLens
     from tracelens.tui.links import Place
     from tracelens.tui.opening import Opening
 
+    opening = Opening(str(path), read=begin_apart(str(path), None))
+
     async def watch() -> list[tuple[float, float]]:
-        opening = Opening(str(path), read=read_apart)
         app = TraceLens(opening, place=Place())
         opening.start()
         gaps: list[tuple[float, float]] = []

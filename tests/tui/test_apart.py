@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +12,22 @@ import pytest
 
 from tests.runs import write_run
 from tracelens.errors import UnreadableError
-from tracelens.loading.runs import read_run
+from tracelens.loading.runs import Run, read_run
+from tracelens.model.events import Trace
 from tracelens.tui import apart
-from tracelens.tui.apart import read_apart
+from tracelens.tui.apart import begin_apart
 from tracelens.tui.links import Portion
-from tracelens.tui.opening import Opening, Progress, Stopped, read_here
+from tracelens.tui.opening import Opening, Progress, Report, Stopped, read_here
+
+# The tests' runner may have threads; the app has none when it forks.
+pytestmark = [
+    pytest.mark.skipif(not apart.FORKS, reason="processes are not copied here"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
+]
+
+
+def read_apart(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
+    return begin_apart(path, run)(path, run, report)
 
 
 def test_both_ways_read_alike(eager: Path) -> None:
@@ -30,7 +44,7 @@ def test_both_ways_read_alike(eager: Path) -> None:
 
 
 def test_a_trace_read_apart_is_judged_as_any_other(eager: Path) -> None:
-    opening = Opening(str(eager), portion=Portion(range="all"), read=read_apart)
+    opening = Opening(str(eager), portion=Portion(range="all"), read=begin_apart(str(eager), None))
     opening.run()
     other = Opening(str(eager), portion=Portion(range="all"))
     other.run()
@@ -72,16 +86,43 @@ def test_a_run_is_read_with_its_forms(tmp_path: Path) -> None:
     assert trace.source.path == str(folder / "eager.pt.trace.json.gz")
 
 
+def in_the_copy(act: Callable[[], object]) -> Callable[..., tuple[Trace, Run | None]]:
+    """Reads here, and does something else in any other process."""
+    here = os.getpid()
+
+    def read(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
+        if os.getpid() != here:
+            act()
+        return read_here(path, run, report)
+
+    return read
+
+
 def test_a_process_that_is_ended_is_one_line(eager: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "READER", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    killed = in_the_copy(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(apart, "read_here", killed)
     with pytest.raises(UnreadableError, match=r"eager.json: reading was ended from outside \(signal 9\)"):
         read_apart(str(eager), None, lambda progress: None)
 
 
-@pytest.mark.parametrize(("name", "value"), [("READER", "raise SystemExit(1)"), ("sys.executable", "/nowhere")])
-def test_without_another_process_it_is_read_here(
-    eager: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    monkeypatch.setattr(f"tracelens.tui.apart.{name}", value)
+def test_what_another_process_ends_without_is_read_here(eager: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "read_here", in_the_copy(lambda: os._exit(1)))
     trace, _ = read_apart(str(eager), None, lambda progress: None)
     assert trace.source.path == str(eager)
+
+
+def test_without_another_process_it_is_read_here(eager: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", refuse)
+    trace, _ = read_apart(str(eager), None, lambda progress: None)
+    assert trace.source.path == str(eager)
+
+
+def test_what_goes_wrong_in_another_process_is_not_written_on_the_terminal(
+    eager: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(apart, "read_here", in_the_copy(lambda: os.write(2, b"a warning")))
+    read_apart(str(eager), None, lambda progress: None)
+    assert capfd.readouterr().err == ""

@@ -64,10 +64,10 @@ def _run_in(path: str) -> Run | None:
 
 def _opening(path: str, portion: Portion, run: Run | None) -> Opening:
     """A trace that is being opened, by another process as far as it is reading."""
-    from tracelens.tui.apart import read_apart
+    from tracelens.tui.apart import begin_apart
     from tracelens.tui.opening import Opening
 
-    opening = Opening(path, portion=portion, run=run, read=read_apart)
+    opening = Opening(path, portion=portion, run=run, read=begin_apart(path, run))
     opening.start()
     return opening
 

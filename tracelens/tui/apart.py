@@ -6,105 +6,134 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
 import threading
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Final, NoReturn
 
 from tracelens.errors import UnreadableError
-from tracelens.tui.opening import Progress, Report, Stopped, read_here
+from tracelens.tui.opening import Progress, Read, Report, Stopped, read_here
 
 if TYPE_CHECKING:
     from tracelens.loading.runs import Run
     from tracelens.model.events import Trace
 
-READER: Final = "import gc; gc.disable(); from tracelens.tui.apart import serve; serve()"
-"""What the other process runs; no collection looks at what it imports and reads."""
-
+FORKS: Final = sys.platform == "linux"
+"""Elsewhere processes are not copied, or their libraries may not be used in the copy."""
 PIPE: Final = 1 << 20
-"""Bytes that the trace comes in at a time, where the system lets one choose: each takes a turn of the interpreter."""
+"""Bytes that the trace comes in at a time, where the system allows: each takes a turn of the interpreter."""
 
 
-def read_apart(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
-    """What `read_here` does, by another process; by this one where none can be started."""
+def begin_apart(path: str, run: Run | None) -> Read:
+    """Begin what `read_here` does, in a copy of this process, and return what waits for its answer.
+
+    `read_here` itself where there are no copies. To be called before the first thread is started: a lock that one
+    holds would stay locked in the copy."""
+    # Both need it: imported before, it is imported once.
+    import tracelens.loading  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+    if not FORKS:
+        return read_here
     try:
-        reader = _start(path if run is None else str(run.folder))
+        return _fork(path, run).read
     except OSError:
-        return read_here(path, run, report)
-    with reader:
+        return read_here
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """The other process, which reads until its lifeline is closed."""
+
+    pid: int
+    lifeline: IO[bytes]
+    answers: IO[bytes]
+
+    def read(self, path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
+        """What the other process has read; read here if it ended without an answer."""
         try:
-            return _received(reader, report)
+            with self.lifeline, self.answers:
+                return self._answer(report)
         except (EOFError, pickle.UnpicklingError):
-            ended = reader.wait()
-        finally:
-            reader.kill()
-    if ended < 0:
-        raise UnreadableError(f"{path}: reading was ended from outside (signal {-ended}), perhaps for want of memory")
-    return read_here(path, run, report)
+            ended = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if ended < 0:
+            raise UnreadableError(
+                f"{path}: reading was ended from outside (signal {-ended}), perhaps for want of memory"
+            )
+        return read_here(path, run, report)
+
+    def _answer(self, report: Report) -> tuple[Trace, Run | None]:
+        """What it says: how far it is, at last a trace or an error."""
+        while isinstance(answer := pickle.load(self.answers), Progress):
+            try:
+                report(answer)
+            except Stopped:
+                self.lifeline.close()
+        # To give back its memory takes a while, for which nobody need wait.
+        threading.Thread(target=os.waitpid, args=(self.pid, 0), daemon=True).start()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
-def _start(path: str) -> subprocess.Popen[bytes]:
-    """The other process, with the modules that this one has and none from the current directory."""
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", READER, path],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        pipesize=PIPE,
-    )
+def _fork(path: str, run: Run | None) -> _Reader:
+    watched, lifeline = os.pipe()
+    answers, said = os.pipe()
+    _widen(said)
+    pid = os.fork()
+    if not pid:
+        os.close(lifeline)
+        os.close(answers)
+        _serve(path, run, watched, os.fdopen(said, "wb"))
+    os.close(watched)
+    os.close(said)
+    return _Reader(pid, os.fdopen(lifeline, "wb"), os.fdopen(answers, "rb"))
 
 
-def _received(reader: subprocess.Popen[bytes], report: Report) -> tuple[Trace, Run | None]:
-    """What the other process says: how far it is, at last a trace or an error. It reads until its input ends."""
-    lifeline, answers = _pipes(reader)
-    while isinstance(answer := pickle.load(answers), Progress):
-        try:
-            report(answer)
-        except Stopped:
-            lifeline.close()
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
+def _widen(pipe: int) -> None:
+    from fcntl import F_SETPIPE_SZ, fcntl
+
+    # Refused to users who have many wide pipes already.
+    with suppress(OSError):
+        fcntl(pipe, F_SETPIPE_SZ, PIPE)
 
 
-def _pipes(reader: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    assert reader.stdin is not None
-    assert reader.stdout is not None
-    return reader.stdin, reader.stdout
+def _serve(path: str, run: Run | None, lifeline: int, said: IO[bytes]) -> NoReturn:
+    """The other process: read, say what was read, and end at once whatever happens."""
+    try:
+        _leave_terminal()
+        _read(path, run, lifeline, said)
+    finally:
+        os._exit(0)
 
 
-def serve() -> None:
-    """The other process: reads the trace or the run that it is given the path of, and answers on standard output."""
+def _leave_terminal() -> None:
+    """It is the app's: nothing that goes wrong here may be written on it."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+
+
+def _read(path: str, run: Run | None, lifeline: int, said: IO[bytes]) -> None:
     stopped = threading.Event()
-    threading.Thread(target=_await_end, args=(stopped,), daemon=True).start()
+    threading.Thread(target=_await_end, args=(lifeline, stopped), daemon=True).start()
+
+    def say(what: Progress | tuple[Trace, Run | None] | Exception) -> None:
+        pickle.dump(what, said, protocol=pickle.HIGHEST_PROTOCOL)
+        said.flush()
 
     def report(progress: Progress) -> None:
         if stopped.is_set():
             raise Stopped
-        _answer(progress)
+        say(progress)
 
     try:
-        _answer(_read(sys.argv[1], report))
+        say(read_here(path, run, report))
     except Exception as error:
-        _answer(error)
-    # To give the memory back piece by piece would keep the app waiting.
-    os._exit(0)
+        say(error)
 
 
-def _await_end(stopped: threading.Event) -> None:
-    """Set the event once standard input has ended: the app wants no more, or is gone."""
-    os.read(sys.stdin.fileno(), 1)
+def _await_end(lifeline: int, stopped: threading.Event) -> None:
+    """Set the event once the app wants no more, or is gone."""
+    os.read(lifeline, 1)
     stopped.set()
-
-
-def _read(path: str, report: Report) -> tuple[Trace, Run | None]:
-    from tracelens.loading.runs import read_run
-
-    return read_here(path, read_run(Path(path)) if Path(path).is_dir() else None, report)
-
-
-def _answer(found: Progress | tuple[Trace, Run | None] | Exception) -> None:
-    pickle.dump(found, sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)
-    sys.stdout.buffer.flush()

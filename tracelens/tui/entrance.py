@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,8 @@ from tracelens.tui.session import Session
 from tracelens.tui.shell import Shell
 from tracelens.tui.views.opening import LoadingView, PickerView, RefusedView
 
-TICK_S: Final = 0.05
-"""How often a trace that is being opened is looked at."""
-GLANCE_S: Final = 0.01
-"""How often it is looked at before its progress is shown."""
+TICK_S: Final = 0.25
+"""How often the progress of a trace that is being opened is looked at."""
 
 
 class Entrance(Shell):
@@ -38,7 +36,6 @@ class Entrance(Shell):
         self._opening = opening
         self._files, self._folder = files, folder
         self._ticking: Timer | None = None
-        self._ticks = 0
         self.code = ExitCode.OK
 
     async def opened(self, session: Session) -> None:
@@ -59,12 +56,12 @@ class Entrance(Shell):
     async def begin(self, opening: Opening) -> None:
         """Show an opening that runs."""
         self._opening = opening
-        while opening.ends_soon:
-            await asyncio.sleep(GLANCE_S)
-        if not opening.done:
-            await self.put(LoadingView(opening))
+        threading.Thread(target=self._await_end, args=(opening,), daemon=True).start()
         self._ticking = self.set_interval(TICK_S, self._tick)
-        self._tick()
+
+    def _await_end(self, opening: Opening) -> None:
+        opening.ended.wait()
+        self.post_message(self.Ended(opening))
 
     async def put(self, widget: Widget) -> None:
         """Show a widget of its own id."""
@@ -75,21 +72,22 @@ class Entrance(Shell):
         self.screen_stack[0].set_focus(widget)
         self.sync_lines()
 
-    def _tick(self) -> None:
-        """Look at how the opening is doing; draw its progress four times a second."""
+    async def _tick(self) -> None:
+        """Show how far the opening is, unless it ends soon."""
         opening = self._opening
-        if opening is None:
+        if opening is None or opening.ended.is_set() or opening.ends_soon:
             return
-        self._ticks += 1
-        if opening.done:
-            self._opening = None
-            self.post_message(self.Ended(opening))
-        elif self._ticks % 5 == 1:
+        if self.switcher.query(LoadingView):
             self.switcher.query_one(LoadingView).sync()
+        else:
+            await self.put(LoadingView(opening))
 
     async def on_entrance_ended(self, message: Ended) -> None:
         """Show what was read, or why nothing was."""
         opening = message.opening
+        if opening is not self._opening:
+            return
+        self._opening = None
         if self._ticking is not None:
             self._ticking.stop()
         if opening.session is not None:

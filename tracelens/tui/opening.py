@@ -68,7 +68,7 @@ def read_here(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | 
 
 
 class Opening(threading.Thread):
-    """Loads, analyses and judges one trace; look at `done` from time to time."""
+    """Loads, analyses and judges one trace."""
 
     def __init__(self, path: str, *, portion: Portion = WHOLE, run: Run | None = None, read: Read = read_here) -> None:
         super().__init__(name=f"opening {path}", daemon=True)
@@ -77,7 +77,7 @@ class Opening(threading.Thread):
         self.run_directory = run
         self._read = read
         self.progress = Progress()
-        self.done = False
+        self.ended = threading.Event()
         self.error: str | None = None
         self.exit_code = 0
         self.cancelled = False
@@ -88,7 +88,7 @@ class Opening(threading.Thread):
     def ends_soon(self) -> bool:
         """Whether it should end, by how far it has come, before its progress is worth a view."""
         spent = time.monotonic() - self._begun
-        return not self.done and spent < max(GRACE_S * self.progress.share, GLIMPSE_S)
+        return not self.ended.is_set() and spent < max(GRACE_S * self.progress.share, GLIMPSE_S)
 
     def cancel(self) -> None:
         """Stop reading soon, and go on with what has been read."""
@@ -105,7 +105,7 @@ class Opening(threading.Thread):
         except Exception as error:
             # A defect of ours must not take the terminal with it.
             self.error, self.exit_code = f"internal error: {type(error).__name__}: {error}; please report it", 3
-        self.done = True
+        self.ended.set()
 
     def _open(self) -> Session:
         trace, run = self._read(self.path, self.run_directory, self._report)
