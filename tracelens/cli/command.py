@@ -65,3 +65,25 @@ def _path(text: str) -> str:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Print JSON."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    """Which device and which stretch of the trace to judge."""
+    window = parser.add_mutually_exclusive_group()
+    window.add_argument("--step", metavar="NAME", help="take the annotation NAME as the step")
+    window.add_argument(
+        "--range",
+        metavar="A..B",
+        type=_span,
+        help="judge this stretch from the trace's start (12ms..15ms), or all: first to last device event",
+    )
+    parser.add_argument("--device", metavar="N", type=int, help="judge device N (default: the busiest)")
+
+
+def _span(text: str) -> str | tuple[int, int]:
+    from tracelens.model.units import parse_span
+
+    try:
+        return "all" if text == "all" else parse_span(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

@@ -6,7 +6,6 @@ import argparse
 import gc
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -69,7 +68,7 @@ def _run(words: list[str]) -> int:
     if words and _is_path(words[0]):
         words = [ViewCommand.name if is_for_app(words) else ReportCommand.name, *words]
     try:
-        options, unknown = _parser().parse_known_args(words or ["--help"])
+        options, unknown = _parser(words[:1]).parse_known_args(words or ["--help"])
     except SystemExit:
         # argparse has printed the help or the version.
         return ExitCode.OK
@@ -98,7 +97,8 @@ def _is_path(word: str) -> bool:
     return True
 
 
-def _parser() -> Parser:
+def _parser(asked: list[str]) -> Parser:
+    """Knows all commands, and the options of the one asked for."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog="tracelens", description=_ABOUT, epilog=_EXIT_CODES, formatter_class=raw, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"tracelens {__version__}")
@@ -107,13 +107,16 @@ def _parser() -> Parser:
         words = commands.add_parser(
             command.name, help=command.summary, description=f"Prints {command.summary}.", allow_abbrev=False
         )
-        command.add_options(words)
+        if command.name in asked:
+            command.add_options(words)
         words.set_defaults(command=command, parser=words)
     return parser
 
 
 def _internal_error(error: Exception) -> ExitCode:
     """One line for a defect of ours; exit 3, as the trace got no answer."""
+    import traceback  # only where something went wrong
+
     if os.environ.get("TRACELENS_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tracelens.cli import output
-from tracelens.cli.command import add_json, add_trace
+from tracelens.cli.command import add_json, add_trace, add_window
 from tracelens.cli.conditions import Condition, parse_conditions
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
-from tracelens.reporting.schema import COLUMNS, SHOWN_ROWS
 
 if TYPE_CHECKING:
     from tracelens.reporting.report import Report
@@ -71,6 +70,8 @@ class ReportCommand:
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Declare what to judge, how to print it and when to fail."""
+        from tracelens.reporting.schema import COLUMNS, SHOWN_ROWS
+
         add_trace(parser)
         add_json(parser)
         parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write FILE: .md, .json or .csv")
@@ -105,20 +106,9 @@ class ReportCommand:
         return _exit_code(judged, options.fail_on)
 
 
-def add_window(parser: argparse.ArgumentParser) -> None:
-    """Which device and which stretch of the trace to judge."""
-    window = parser.add_mutually_exclusive_group()
-    window.add_argument("--step", metavar="NAME", help="take the annotation NAME as the step")
-    window.add_argument(
-        "--range",
-        metavar="A..B",
-        type=_span,
-        help="judge this stretch from the trace's start (12ms..15ms), or all: first to last device event",
-    )
-    parser.add_argument("--device", metavar="N", type=int, help="judge device N (default: the busiest)")
-
-
 def _wanted(options: argparse.Namespace) -> Wanted:
+    from tracelens.reporting.schema import SHOWN_ROWS
+
     path: Path | None = options.output
     chosen = _format(options)
     if options.force and path is None:
@@ -171,12 +161,3 @@ def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows (0 shows all)")
     return int(text)
-
-
-def _span(text: str) -> str | tuple[int, int]:
-    from tracelens.model.units import parse_span
-
-    try:
-        return "all" if text == "all" else parse_span(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error

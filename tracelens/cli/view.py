@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from tracelens.cli.command import add_trace
-from tracelens.cli.report import add_window
+from tracelens.cli.command import add_trace, add_window
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 from tracelens.tui import COLORS
