@@ -42,6 +42,14 @@ def test_the_verdict_follows_from_the_measurement() -> None:
     assert judged({**slow, "replay": runs.measured(0.3)}).recommendation.verdict == "replay"
 
 
+def test_a_measurement_whose_steps_differ_wildly_decides_nothing() -> None:
+    others = {"compile": runs.measured(0.9), "replay": runs.measured(0.3), "both": runs.measured(0.9)}
+    wild = judged({**others, "eager": runs.measured(0.7, low=0.1, high=45.0)}).recommendation
+    assert wild.verdict == "abstain"
+    assert "Eager took 0.100 to 45" in wild.summary
+    assert judged({**others, "eager": runs.measured(0.7, low=0.5, high=2.0)}).recommendation.verdict == "replay"
+
+
 def test_every_measured_form_keeps_what_the_trace_alone_predicts() -> None:
     alone, run = judged({}).forms, judged(runs.ALL).forms
     for name, form in run.items():

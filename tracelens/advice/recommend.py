@@ -12,6 +12,7 @@ from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
 from tracelens.advice.verdict import candidates, choose, confidence, speedup, verdict_of
 from tracelens.analysis.results import Trust
+from tracelens.model.units import milliseconds
 
 WORTH_REPAIR: Final = 0.9
 """A repair is proposed first when what it allows takes less than this share of what runs now. [judgement]"""
@@ -34,13 +35,18 @@ MISSED: Final = 1.5
 """A measured time that the prediction misses by more than this factor casts doubt on the others. [judgement]"""
 MISSED_FACTOR: Final = 0.6
 """Confidence left then. [judgement]"""
+WILD: Final = 10.0
+"""Measured steps of one form that differ by more than this factor decide nothing. [judgement; H200: up to 2]"""
 MIXED_FACTOR: Final = 0.6
 """Confidence left when part of the step is already compiled or replayed. [judgement]"""
 
 
 def recommend(case: Case) -> Recommendation:
-    """A recommendation that follows from the case's forms."""
+    """A recommendation that follows from the case's forms; none where what was measured of them decides nothing."""
     chosen = _chosen(case)
+    wild = [name for name in (case.now, chosen) if _is_wild(case.forms[name])]
+    if wild:
+        return abstain(case.analysis.trust, _differs(wild[0], case.forms[wild[0]]))
     verdict = verdict_of(chosen, case.now)
     likely = confidence(case.forms, chosen, case.device_ms)
     after, sure = _after_fix(case, chosen), round(min(likely, MOST) * _doubt(case), 2)
@@ -70,6 +76,17 @@ def abstain(trust: Trust, reason: str | None = None) -> Recommendation:
     failed = [check.message for check in trust.checks if not check.passed]
     why = reason or (failed[0] if failed else "The trace shows no step to judge.")
     return Recommendation("abstain", None, 0.0, f"No verdict. {why}", "")
+
+
+def _is_wild(form: Form) -> bool:
+    """Whether the measured steps of the form differ beyond use."""
+    return form.source == "measured" and bool(form.low and form.high and form.high > WILD * form.low)
+
+
+def _differs(name: str, form: Form) -> str:
+    low, high = form.low or 0.0, form.high or 0.0
+    took = f"{milliseconds(low)} to {milliseconds(high)} ms a step"
+    return f"{name.capitalize()} took {took} when measured, too unlike to decide: measure longer, on an idle machine."
 
 
 def _doubt(case: Case) -> float:
