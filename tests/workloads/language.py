@@ -6,7 +6,19 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.registry import DEVICE, Work, batches, integers, momentum, normal, training, workload
+from tests.workloads.layers import Attention
+from tests.workloads.registry import (
+    DEVICE,
+    Work,
+    batches,
+    fused_adamw,
+    inference,
+    integers,
+    momentum,
+    normal,
+    training,
+    workload,
+)
 
 HALF = torch.bfloat16
 
@@ -82,3 +94,64 @@ def paged_decoding() -> Work:
             return x
 
     return Work(step, batches(lambda: (normal(requests, width, dtype=HALF), 100 + integers(80, requests))))
+
+
+@workload("fifth")
+def likely_words() -> Work:
+    """The forty likeliest of many words after each of thousands of places."""
+    words = normal(64_000, 4096, dtype=HALF) / 64
+
+    def step(hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        best = (hidden @ words.T).topk(40)
+        return best.values, best.indices
+
+    return Work(step, batches(lambda: (normal(4096, 4096, dtype=HALF),)))
+
+
+@workload("fifth", "training")
+def long_documents() -> Work:
+    """One attention layer fine-tuned on a document of many thousand words."""
+    step = training(
+        Attention(1024, 16, causal=True), lambda model, x, y: F.mse_loss(model(x), y), fused_adamw, torch.bfloat16
+    )
+    return Work(step, batches(lambda: (normal(1, 16384, 1024, dtype=HALF), normal(1, 16384, 1024, dtype=HALF))))
+
+
+@workload("fifth", "blocked")
+def packed_sentences() -> Work:
+    """Sentences of different lengths, which the host knows, packed for the recurrent layers of the vendor's library."""
+    recurrent = nn.GRU(128, 256, num_layers=2, batch_first=True).to(DEVICE).eval()
+
+    def step(words: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            packed = nn.utils.rnn.pack_padded_sequence(words, length, batch_first=True, enforce_sorted=False)
+            return recurrent(packed)[1][-1]
+
+    return Work(step, batches(lambda: (normal(48, 90, 128), torch.randint(20, 91, (48,)))))
+
+
+class Speaker(nn.Module):
+    """A recurrent decoder that attends to its source by a small network, and says the likeliest word each time."""
+
+    def __init__(self, width: int, words: int) -> None:
+        super().__init__()
+        self.words, self.read = nn.Embedding(words, width), nn.Linear(2 * width, words)
+        self.cell, self.ask = nn.GRUCell(2 * width, width), nn.Linear(width, width)
+        self.answer, self.weigh = nn.Linear(width, width, bias=False), nn.Linear(width, 1, bias=False)
+
+    def forward(self, source: torch.Tensor) -> torch.Tensor:
+        keys, state = self.answer(source), source.mean(1)
+        word, said = torch.zeros(len(source), dtype=torch.long, device=source.device), []
+        for _ in range(10):
+            weight = self.weigh(torch.tanh(keys + self.ask(state).unsqueeze(1))).softmax(1)
+            context = (weight * source).sum(1)
+            state = self.cell(torch.cat([self.words(word), context], -1), state)
+            word = self.read(torch.cat([state, context], -1)).argmax(-1)
+            said.append(word)
+        return torch.stack(said, 1)
+
+
+@workload("fifth")
+def attentive_translation() -> Work:
+    """Ten words of a recurrent translator with additive attention, greedily."""
+    return Work(inference(Speaker(256, 3000)), batches(lambda: (normal(12, 40, 256),)))

@@ -10,7 +10,18 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.workloads.layers import perceptron
-from tests.workloads.registry import DEVICE, Work, adamw, batches, fused_adamw, integers, normal, workload
+from tests.workloads.registry import (
+    DEVICE,
+    Work,
+    adamw,
+    batches,
+    fused_adamw,
+    integers,
+    momentum,
+    normal,
+    training,
+    workload,
+)
 from tests.workloads.streams import side_by_side
 
 
@@ -108,3 +119,88 @@ def following_teacher() -> Work:
         return loss.detach()
 
     return Work(step, batches(lambda: (normal(256, 256), normal(256, 256))))
+
+
+class Adapted(nn.Module):
+    """A frozen linear layer with a trained product of two thin matrices beside it."""
+
+    def __init__(self, inputs: int, outputs: int, rank: int = 8) -> None:
+        super().__init__()
+        self.frozen = nn.Linear(inputs, outputs).requires_grad_(False)
+        self.down, self.up = nn.Linear(inputs, rank, bias=False), nn.Linear(rank, outputs, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.frozen(x) + 2.0 * self.up(self.down(x))
+
+
+class AdaptedBlock(nn.Module):
+    """A gated feed-forward block of adapted layers around a root-mean-square norm, which stays as it is."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.RMSNorm(width).requires_grad_(False)
+        self.gate, self.enter, self.leave = (Adapted(a, b) for a, b in ((width, 768), (width, 768), (768, width)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        seen = self.norm(x)
+        return x + self.leave(F.silu(self.gate(seen)) * self.enter(seen))
+
+
+@workload("fifth", "training")
+def adapted_blocks() -> Work:
+    """Thin adapters of frozen layers fine-tuned, two micro-batches to an update, gradients clipped."""
+    model = nn.Sequential(*[AdaptedBlock(384) for _ in range(4)]).to(DEVICE, torch.bfloat16).train()
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = adamw(trained)
+
+    def step(*parts: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        for part in parts:
+            loss = F.smooth_l1_loss(model(part), part.roll(1, 1)) / len(parts)
+            loss.backward()
+        nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        return loss.detach()
+
+    return Work(step, batches(lambda: tuple(normal(4, 64, 384, dtype=torch.bfloat16) for _ in range(2))))
+
+
+def quantised(x: torch.Tensor, largest: torch.Tensor) -> torch.Tensor:
+    """Values rounded to eight bits below a largest one; gradients pass as if they were not."""
+    scale = largest.clamp(min=1e-6) / 127
+    return x + ((x / scale).round().clamp(-127, 127) * scale - x).detach()
+
+
+class Quantised(nn.Linear):
+    """A linear layer that sees its inputs and its weights as they will be in eight bits."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weight = quantised(self.weight, self.weight.detach().abs().amax(1, keepdim=True))
+        return F.linear(quantised(x, x.detach().abs().amax()), weight, self.bias)
+
+
+@workload("fifth", "training")
+def quantisation_aware() -> Work:
+    """Layers trained for eight bits: values rounded in the forward pass, in bfloat16 where products are."""
+    widths = (1024, 2048, 2048, 1024)
+    layers = [layer for a, b in pairwise(widths) for layer in (Quantised(a, b), nn.ReLU())]
+    step = training(nn.Sequential(*layers[:-1]), lambda model, x, y: F.mse_loss(model(x), y), momentum, torch.bfloat16)
+    return Work(step, batches(lambda: (normal(24576, 1024), normal(24576, 1024))))
+
+
+@workload("fifth", "training")
+def bucketed_update() -> Work:
+    """Gradients that arrive in one flat bucket, given to the parameters, and one update by the fused AdamW."""
+    layer = ((384, 1152), (1152,), (384, 384), (384,), (384,), (768, 384), (768,))
+    shapes = [shape for _ in range(12) for shape in layer]
+    parameters = [nn.Parameter(normal(*shape) / 16) for shape in shapes]
+    sizes = [parameter.numel() for parameter in parameters]
+    optimizer = fused_adamw(parameters)
+
+    def step(bucket: torch.Tensor) -> torch.Tensor:
+        for parameter, part in zip(parameters, bucket.split(sizes), strict=True):
+            parameter.grad = part.view_as(parameter)
+        optimizer.step()
+        return parameters[0].detach()
+
+    return Work(step, batches(lambda: (normal(sum(sizes)),)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.registry import Work, batches, normal, workload
+from tests.workloads.layers import perceptron
+from tests.workloads.registry import DEVICE, Work, batches, integers, normal, workload
 
 
 @workload("fourth", "blocked")
@@ -43,7 +45,7 @@ def phase_retrieval() -> Work:
         for _ in range(12):
             guess = torch.fft.ifft2(torch.polar(seen, phase)) * support
             phase = torch.fft.fft2(guess).angle()
-        return phase
+        return torch.fft.ifft2(torch.polar(seen, phase)).abs()
 
     return Work(step, batches(lambda: (normal(2, 160, 160).abs() + 0.1, normal(2, 160, 160))))
 
@@ -95,3 +97,68 @@ def chained_joints() -> Work:
         return torch.stack(ends, 1)
 
     return Work(step, batches(lambda: (normal(256, 16, 4),)))
+
+
+@workload("fifth", "blocked")
+def ridge_regression() -> Work:
+    """Weights of a large regression from its normal equations, whose factorisation the host checks."""
+
+    def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        gram = x.T @ x
+        gram.diagonal().add_(1.0)
+        return torch.cholesky_solve(x.T @ y, torch.linalg.cholesky(gram))
+
+    return Work(step, batches(lambda: (normal(8192, 4096), normal(8192, 16))))
+
+
+@workload("fifth")
+def chebyshev_filter() -> Work:
+    """Signals on a graph filtered by a polynomial of its matrix, from the recurrence of Chebyshev."""
+    nodes, width = 512, 32
+    matrix = normal(nodes, nodes)
+    graph = ((matrix + matrix.T) / (3.2 * nodes**0.5)).to(torch.bfloat16)
+    mixes = [(normal(width, width) / width).to(torch.bfloat16) for _ in range(32)]
+
+    def step(signal: torch.Tensor) -> torch.Tensor:
+        before, now = signal, graph @ signal
+        out = signal @ mixes[0]
+        for mix in mixes[1:]:
+            out = torch.addmm(out, now, mix)
+            before, now = now, torch.addmm(before, graph, now, beta=-1, alpha=2)
+        return out
+
+    return Work(step, batches(lambda: (normal(nodes, width, dtype=torch.bfloat16),)))
+
+
+class Interaction(nn.Module):
+    """Messages between the atoms of molecules, filtered by their distance."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.filter = perceptron(32, width, width, activation=nn.Softplus)
+        self.enter, self.update = nn.Linear(width, width), perceptron(width, width, width, activation=nn.Softplus)
+
+    def forward(self, x: torch.Tensor, ends: torch.Tensor, basis: torch.Tensor, cut: torch.Tensor) -> torch.Tensor:
+        messages = self.enter(x)[ends[0]] * self.filter(basis) * cut
+        return x + self.update(torch.zeros_like(x).index_add(0, ends[1], messages))
+
+
+@workload("fifth")
+def molecular_energies() -> Work:
+    """Energies of molecules from the kinds and the places of their atoms, by messages between neighbours."""
+    atoms, bonds, width = 600, 9600, 64
+    layers = nn.ModuleList(Interaction(width) for _ in range(5)).to(DEVICE).eval()
+    kinds, read = normal(20, width), perceptron(width, 32, 1, activation=nn.Softplus).to(DEVICE)
+    ends, centres = integers(atoms, 2, bonds), torch.linspace(0, 5, 32, device=DEVICE)
+
+    def step(kind: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            distance = ((place[ends[0]] - place[ends[1]]).square().sum(-1, keepdim=True) + 1e-6).sqrt()
+            basis = torch.exp(-10 * (distance - centres).square())
+            cut = 0.5 * (torch.cos(distance * 0.628) + 1) * (distance < 5)
+            x = kinds[kind]
+            for layer in layers:
+                x = layer(x, ends, basis, cut)
+            return read(x).view(30, -1).sum(1)
+
+    return Work(step, batches(lambda: (integers(20, atoms), normal(atoms, 3))))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.registry import Work, batches, fused_adamw, integers, normal, training, workload
+from tests.workloads.registry import Work, batches, fused_adamw, inference, integers, normal, training, workload
+from tests.workloads.streams import side_by_side
 
 
 class Listener(nn.Module):
@@ -44,3 +46,101 @@ def filter_banks() -> Work:
     model = nn.Sequential(*apart, *together)
     step = training(model, lambda model, sound: F.mse_loss(model(sound), sound), fused_adamw)
     return Work(step, batches(lambda: (normal(4, 16, 1024),)))
+
+
+class Joint(nn.Module):
+    """Scores of letters for every pair of a frame and a place in the text."""
+
+    def __init__(self, width: int, letters: int) -> None:
+        super().__init__()
+        self.frames, self.places = nn.Linear(width, width), nn.Linear(width, width)
+        self.read = nn.Linear(width, letters)
+
+    def forward(self, sound: torch.Tensor, text: torch.Tensor) -> torch.Tensor:
+        return self.read(torch.tanh(self.frames(sound).unsqueeze(2) + self.places(text).unsqueeze(1)))
+
+
+@workload("fifth", "training")
+def transducer_joint() -> Work:
+    """The joint network of a speech transducer trained on the letter that follows each place, blanks beside it."""
+
+    def loss(
+        model: nn.Module, sound: torch.Tensor, text: torch.Tensor, letter: torch.Tensor, weight: torch.Tensor
+    ) -> torch.Tensor:
+        scores = model(sound, text).float().log_softmax(-1)
+        after = letter[:, None, :, None].expand(-1, scores.shape[1], -1, 1)
+        each = torch.logaddexp(scores.gather(-1, after).squeeze(-1), scores[..., 0] - 1.0)
+        return -(each * weight.unsqueeze(-1)).mean()
+
+    step = training(Joint(512, 256), loss, fused_adamw, torch.bfloat16)
+    shapes = ((16, 400, 512), (16, 80, 512))
+    return Work(step, batches(lambda: (*(normal(*s) for s in shapes), integers(256, 16, 80), normal(16, 400).abs())))
+
+
+@workload("fifth", "blocked")
+def decibel_features() -> Work:
+    """Powers of many recordings in decibels, cut below the loudest as the host reads it, normalised, with slopes."""
+
+    def slope(x: torch.Tensor) -> torch.Tensor:
+        return 0.5 * (F.pad(x[..., 1:], (0, 1)) - F.pad(x[..., :-1], (1, 0)))
+
+    def step(power: torch.Tensor) -> torch.Tensor:
+        level = 10.0 * torch.log10(power.clamp(min=1e-10))
+        level = level.clamp(min=level.amax().item() - 80.0)
+        level = (level - level.mean(-1, keepdim=True)) / (level.std(-1, keepdim=True) + 1e-5)
+        change = slope(level)
+        return torch.stack([level, change, slope(change)], 1).half()
+
+    return Work(step, batches(lambda: (normal(128, 80, 8000).square(),)))
+
+
+@workload("fifth", "streams")
+def reverberation() -> Work:
+    """The sounds of four instruments through five rooms each by convolution, a stream for each, then mixed."""
+    length = 12_000
+    rooms = [[torch.fft.rfft(normal(2 * length) / length**0.5) for _ in range(5)] for _ in range(4)]
+    streams = [torch.cuda.Stream() for _ in rooms]
+
+    def heard(sound: torch.Tensor, through: list[torch.Tensor]) -> torch.Tensor:
+        for room in through:
+            sound = torch.fft.irfft(torch.fft.rfft(sound, 2 * length) * room)[..., :length]
+        return sound
+
+    def step(*sounds: torch.Tensor) -> torch.Tensor:
+        tasks = [partial(heard, *pair) for pair in zip(sounds, rooms, strict=True)]
+        return torch.stack(side_by_side(tasks, streams)).mean(0)
+
+    return Work(step, batches(lambda: tuple(normal(2, length) for _ in rooms)))
+
+
+class Scan(nn.Module):
+    """A recurrence with exponential gates, kept in bounds by the running maximum of their logarithms."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.enter, self.keep = nn.Linear(40, 4 * width), nn.Linear(width, 4 * width, bias=False)
+
+    def forward(self, sound: torch.Tensor) -> torch.Tensor:
+        rows = self.enter(sound)
+        cell = norm = most = state = torch.zeros_like(rows[:, 0, : rows.shape[-1] // 4])
+        for at in range(sound.shape[1]):
+            fresh, gain, kept, shown = (rows[:, at] + self.keep(state)).chunk(4, -1)
+            kept = F.logsigmoid(kept) + most
+            most = torch.maximum(kept, gain)
+            held, added = torch.exp(kept - most), torch.exp(gain - most)
+            cell, norm = held * cell + added * torch.tanh(fresh), held * norm + added
+            state = torch.sigmoid(shown) * cell / norm
+        return state
+
+
+@workload("fifth", "streams")
+def both_directions() -> Work:
+    """Spoken commands read forwards and backwards by hand-written recurrences, each direction on its stream."""
+    scans, streams = [inference(Scan(128)) for _ in range(2)], [torch.cuda.Stream() for _ in range(2)]
+    weight = normal(256, 30) / 16
+
+    def step(sound: torch.Tensor) -> torch.Tensor:
+        tasks = [partial(scan, seen) for scan, seen in zip(scans, (sound, sound.flip(1)), strict=True)]
+        return torch.cat(side_by_side(tasks, streams), -1) @ weight
+
+    return Work(step, batches(lambda: (normal(32, 20, 40),)))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from tests.workloads.registry import DEVICE, ON_GPU, Work, batches, inference, normal, workload
+from tests.workloads.streams import side_by_side
 
 HALF = torch.bfloat16
 
@@ -49,3 +52,85 @@ def prefetched_video() -> Work:
         return torch.randint(0, 256, (48, 3, 720, 1280), dtype=torch.uint8)
 
     return Work(step, batches(lambda: (frames().pin_memory() if ON_GPU else frames(),)))
+
+
+@workload("fifth", "blocked")
+def depth_errors() -> Work:
+    """The usual errors of predicted depths over the pixels that were measured, which a mask picks."""
+
+    def step(predicted: torch.Tensor, measured: torch.Tensor) -> torch.Tensor:
+        valid = measured > 0.3
+        guess, true = predicted[valid], measured[valid]
+        ratio = torch.maximum(guess / true, true / guess)
+        off, far = guess - true, guess.log() - true.log()
+        errors = [(ratio < 1.25**power).float().mean() for power in (1, 2, 3)]
+        errors += [(off.abs() / true).mean(), (off.square() / true).mean(), off.square().mean().sqrt()]
+        errors += [far.square().mean().sqrt(), far.var(), (torch.log10(guess) - torch.log10(true)).abs().mean()]
+        return torch.stack(errors)
+
+    def depths() -> torch.Tensor:
+        return normal(192, 480, 640).abs() + 0.01
+
+    return Work(step, batches(lambda: (depths(), depths()), 3))
+
+
+@workload("fifth", "streams")
+def luma_and_chroma() -> Work:
+    """Large images taken apart into light and colour, each graded on its own stream."""
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def light(red: torch.Tensor, green: torch.Tensor, blue: torch.Tensor) -> torch.Tensor:
+        luma = 0.299 * red + 0.587 * green + 0.114 * blue
+        curved = luma * luma * (3 - 2 * luma)
+        return (luma + 0.3 * (curved - luma)).clamp(0, 1).mul(219).add(16)
+
+    def colour(red: torch.Tensor, green: torch.Tensor, blue: torch.Tensor) -> torch.Tensor:
+        warm, cool = 0.5 * red - 0.419 * green - 0.081 * blue, 0.5 * blue - 0.169 * red - 0.331 * green
+        strength = torch.sqrt(warm * warm + cool * cool + 1e-6)
+        boost = torch.tanh(1.4 * strength) / strength
+        return torch.stack([warm * boost, cool * boost], 1).mul(112).add(128).clamp(16, 240)
+
+    def step(images: torch.Tensor) -> list[torch.Tensor]:
+        planes = images.unbind(1)
+        return side_by_side([partial(light, *planes), partial(colour, *planes)], streams)
+
+    return Work(step, batches(lambda: (normal(8, 3, 1440, 2560).abs(),)))
+
+
+@workload("fifth")
+def tile_histograms() -> Work:
+    """Contrast equalised tile by tile: a histogram of each, and the curves that follow from them."""
+
+    def step(image: torch.Tensor) -> torch.Tensor:
+        tiles = [tile for row in image.chunk(6, 0) for tile in row.chunk(8, 1)]
+        counts = torch.stack([torch.histc(tile, 64, 0.0, 1.0) for tile in tiles])
+        return counts.cumsum(-1) / tiles[0].numel()
+
+    return Work(step, batches(lambda: (normal(576, 768).abs().clamp(max=1),)))
+
+
+class Inverted(nn.Module):
+    """A mobile network's block: widened, filtered channel by channel, channels weighed, narrowed."""
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__()
+        wide = 4 * width
+        convolutions = [
+            nn.Conv2d(width, wide, 1, bias=False),
+            nn.Conv2d(wide, wide, size, padding=size // 2, groups=wide, bias=False),
+            nn.Conv2d(wide, width, 1, bias=False),
+        ]
+        self.widen, self.filter, self.narrow = (nn.Sequential(c, nn.BatchNorm2d(c.out_channels)) for c in convolutions)
+        self.squeeze, self.excite = nn.Conv2d(wide, width, 1), nn.Conv2d(width, wide, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = F.hardswish(self.filter(F.hardswish(self.widen(x))))
+        weight = self.excite(F.relu(self.squeeze(hidden.mean((2, 3), keepdim=True))))
+        return x + self.narrow(hidden * F.hardsigmoid(weight))
+
+
+@workload("fifth")
+def mobile_blocks() -> Work:
+    """The middle of a mobile image classifier, one image at a time."""
+    model = nn.Sequential(*[Inverted(80, size) for size in (3, 5, 3, 5, 3, 5, 3, 5)])
+    return Work(inference(model.to(memory_format=torch.channels_last)), batches(lambda: (normal(1, 80, 14, 14),)))
