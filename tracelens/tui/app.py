@@ -14,8 +14,8 @@ from tracelens.errors import TraceLensError
 from tracelens.reporting import phrases
 from tracelens.tui import export
 from tracelens.tui.actions import EVERYWHERE, Action
-from tracelens.tui.desk import Desk
 from tracelens.tui.export import FORMATS, PICTURE, default_name
+from tracelens.tui.guide import Guide
 from tracelens.tui.links import VIEWS, Place, Portion
 from tracelens.tui.search import Query
 from tracelens.tui.views.messages import Asked, Changed, Copy, Details, Ranged, Said, Walk
@@ -38,7 +38,7 @@ def _commands() -> type[Provider]:
     return Commands
 
 
-class TraceLens(Desk):
+class TraceLens(Guide):
     """Everything that a key does in any view."""
 
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
