@@ -221,3 +221,10 @@ def test_what_a_reduction_along_rows_gave_is_stored_before_it_is_gathered() -> N
     norm = op("aten::native_layer_norm", 20, shapes=[[256, 256]], dtypes=["float"])
     assert compiled(gather, gather, norm).generated_kernels == 1
     assert compiled(norm, gather, gather, pointwise(5, 512 * 256)).generated_kernels == 2
+
+
+def test_copies_into_other_layouts_give_a_tensor_and_a_kernel_each() -> None:
+    layout, cast = (elementwise("aten::copy_", BIG, ["float", source]) for source in ("float", "c10::Half"))
+    assert compiled(gemm(50), layout, layout, gemm(50)).generated_kernels == 2
+    assert compiled(gemm(50), pointwise(), layout, gemm(50)).generated_kernels == 1
+    assert compiled(gemm(50), cast, cast, gemm(50)).generated_kernels == 1

@@ -215,7 +215,7 @@ def _breaks(operators: Operators, fused: Int64s) -> Bools:
     ends = np.isin(before, (Role.FULL, Role.COLUMN, Role.SCATTER)) & ~_side_by_side(operators, fused)
     ends = ends | np.append(False, alone[:-1]) | alone
     foreach = (role == Role.FOREACH) != (before == Role.FOREACH)
-    breaks = apart | ends | foreach | _next_stencil(operators, fused)
+    breaks = apart | ends | foreach | _next_stencil(operators, fused) | _next_copy(operators, fused)
     breaks = breaks | _other_size(operators, fused, elements, size_before)
     breaks = breaks | (_reads_anywhere(operators, fused) & _rows_in_group(role, breaks))
     return breaks | (np.isin(role, (Role.FULL, Role.COLUMN)) & _rows_in_group(role, breaks))
@@ -234,6 +234,13 @@ def _reads_anywhere(operators: Operators, fused: Int64s) -> Bools:
     gathers, rows = operators.gathers[fused], np.cumsum(operators.role[fused] == Role.ROW)
     told = np.append(0, np.maximum.accumulate(np.where(gathers, rows, 0))[:-1])[: len(fused)]
     return gathers & (rows > told)
+
+
+def _next_copy(operators: Operators, fused: Int64s) -> Bools:
+    """Copies into another layout that follow one another: each reads what no other does and gives a tensor of its own,
+    which nothing fuses."""
+    copies = (operators.casts & (operators.read == operators.written))[fused]
+    return copies & np.append(False, copies[:-1])[: len(fused)]
 
 
 def _side_by_side(operators: Operators, fused: Int64s) -> Bools:

@@ -135,26 +135,33 @@ def describe(region: Region) -> Operators:
         matched=sizes[:, 3],
         listed=sizes[:, 4],
         row=sizes[:, 5],
-        shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS),
-        normalises=names.match(P.NORMALISED),
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
         product=product,
         single_precision=product & (sizes[:, 1] == 4 * sizes[:, 0]),
-        biased=names.match(P.BIASED),
-        bias_kernel=kernels.match(P.BIAS_KERNEL),
-        recurrent=names.match(P.RECURRENT),
         from_host=from_host,
         in_place=from_host & ~_around(trace, operator).match(P.CONVERTS),
-        casts=names.match(P.COPY),
         updates=(sizes[:, 2] > 1)
         & (operator != ABSENT)
         & named(trace, operator, P.IN_PLACE)
         & (roles == Role.POINTWISE)
         & ~names.match(P.COPY),
-        gathers=names.match(P.GATHER),
-        shifts=names.match(P.SHIFT),
-        standalone=names.match(P.SEQUENCE) | kernels.match(P.TO_CHANNELS_LAST),
+        **_flags(names, kernels),
     )
+
+
+def _flags(names: _Names, kernels: _Names) -> dict[str, Bools]:
+    """The columns of Operators that the names alone tell."""
+    return {
+        "shrinks": names.match(P.REDUCTION) | names.match(P.VECTORS),
+        "normalises": names.match(P.NORMALISED),
+        "biased": names.match(P.BIASED),
+        "bias_kernel": kernels.match(P.BIAS_KERNEL),
+        "recurrent": names.match(P.RECURRENT),
+        "casts": names.match(P.COPY),
+        "gathers": names.match(P.GATHER),
+        "shifts": names.match(P.SHIFT),
+        "standalone": names.match(P.SEQUENCE) | kernels.match(P.TO_CHANNELS_LAST),
+    }
 
 
 def _operator_names(trace: Trace, operator: Int64s) -> _Names:

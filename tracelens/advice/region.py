@@ -101,16 +101,14 @@ def find_region(analysis: Analysis) -> Region | None:
         return None
     chosen = _typical(trace, runs)
     work = runs[chosen]
-    same, shapes = _alike(runs, trace.events.name), _shapes(trace)
-    duration = trace.events.duration[np.vstack(runs)].mean(axis=0) if same else trace.events.duration[work]
-    host = _Host(trace, steps, chosen)
+    shapes, host = _shapes(trace), _Host(trace, steps, chosen)
     call = trace.links.launch[work].astype(np.int64)
     waits = host.waits()
     fork, source = host.edges(call)
     return Region(
         trace=trace,
         work=work,
-        duration=duration.astype(np.float64),
+        duration=_durations(trace, runs, work),
         stream=trace.events.stream[work],
         memset=trace.events.category[work] == Category.MEMSET,
         issued=host.clock(trace.events.end[call]),
@@ -129,7 +127,7 @@ def find_region(analysis: Analysis) -> Region | None:
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),
         steps=len(runs),
-        same_kernels=same,
+        same_kernels=_alike(runs, trace.events.name),
         same_operators=_alike(operators := [_operators(trace, run) for run in runs], trace.events.name),
         same_shapes=_alike(operators, shapes),
         unlike=_unlike(trace, runs, shapes),
@@ -156,6 +154,12 @@ def _typical(trace: Trace, runs: list[Int64s]) -> int:
     """The step of median device time (the lower of two)."""
     busy = [int(trace.events.duration[run].sum()) for run in runs]
     return int(np.argsort(busy, kind="stable")[(len(busy) - 1) // 2])
+
+
+def _durations(trace: Trace, runs: list[Int64s], work: Int64s) -> Floats:
+    """Ns of each piece of work of one run, mean over all where they run the same kernels."""
+    same = _alike(runs, trace.events.name)
+    return trace.events.duration[np.vstack(runs) if same else work[None]].mean(axis=0)
 
 
 def _operators(trace: Trace, run: Int64s) -> Int64s:
