@@ -16,6 +16,7 @@ from tracelens.loading import load_trace
 
 TABLE = FOLDER / "validation.md"
 SETS = {
+    "fourth": "Measured after the constants were frozen, for [the fourth run](fourth_run.md).",
     "third": "Put away unseen for [the third run](third_run.md); constants have seen these measurements since.",
     "unseen": "Put away unseen for [the second run](second_run.md); constants have seen these measurements since.",
     "validation": "Put away unseen for [the first run](first_run.md); constants have seen these measurements since.",
