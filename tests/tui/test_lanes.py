@@ -74,6 +74,11 @@ def test_wide_slices_carry_their_names(trace: Trace) -> None:
     assert (20, 30, Ink.COMPUTE + LABEL) in line.runs
 
 
+def test_a_name_that_is_cut_says_so(trace: Trace) -> None:
+    operators = lane_of(trace, LaneKind.OPERATORS)
+    assert paint(operators, whole(operators, 20)).text[2:8] == "▏aten…"
+
+
 def test_classes_differ_by_glyph_as_well_as_ink(trace: Trace) -> None:
     communication = paint(lane_of(trace, LaneKind.STREAM, 1), Viewport.whole(0, 100_000, 5))
     calls = paint(lane_of(trace, LaneKind.CALLS), Viewport.whole(0, 100_000, 10))
@@ -111,7 +116,7 @@ def test_gaps_are_inked_by_the_class_that_holds_most() -> None:
         ("dispatch.framework", 10_000, 20_000),
         ("launch.api", 30_000, 40_000),
     ]
-    assert paint(lane, Viewport.whole(0, 40_000, 20)).text[5:10] == "▏disp"
+    assert paint(lane, Viewport.whole(0, 40_000, 20)).text[5:10] == "▏dis…"
 
 
 def test_the_slice_at_a_time_is_the_nearest(trace: Trace) -> None:

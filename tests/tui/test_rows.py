@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracelens.tui.pages.tabs import tabs
 from tracelens.tui.rows import Look, Piece, Row, changed, crop, cut, cut_left, pad, quiet, row, text, wrapped
 
 ROWS = st.lists(st.builds(Piece, st.text("ab ", max_size=6), st.sampled_from(list(Look))), max_size=5).map(tuple)
@@ -14,6 +16,19 @@ ROWS = st.lists(st.builds(Piece, st.text("ab ", max_size=6), st.sampled_from(lis
 def test_padded_rows_have_their_width(line: Row, width: int) -> None:
     assert len(text(pad(line, width))) == width
     assert len(text(crop(line, width))) <= width
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (120, " 1 Overview  2 Timeline  3 Kernels  5 Gaps "),
+        (40, " 1 Overv…  2 Timel…  3 Kerne…  5 Gaps "),
+        (36, " 1 Over…  2 Time…  3 Kern…  5 Gaps "),
+        (31, " 1  2 Timeline 3  5 "),
+    ],
+)
+def test_tabs_are_as_long_as_fit_and_say_where_they_are_cut(width: int, shown: str) -> None:
+    assert text(tabs(("overview", "timeline", "kernels", "gaps"), "timeline", width)) == shown
 
 
 @given(ROWS, ROWS, st.integers(1, 20))

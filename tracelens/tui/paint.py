@@ -13,6 +13,7 @@ from tracelens.tui.coverage import Coverage
 from tracelens.tui.inks import EIGHTHS, GLYPHS, LABEL, MATCH, SELECTED
 from tracelens.tui.lanes import Lane, LaneKind
 from tracelens.tui.names import short_name
+from tracelens.tui.rows import cut
 from tracelens.tui.viewport import Viewport
 
 NARROWEST_LABEL: Final = 4
@@ -93,7 +94,7 @@ def _write_labels(lane: Lane, view: Viewport, cells: Cells, ink: Bytes) -> None:
     for index in (first + np.flatnonzero(lane.end[first:last] - lane.start[first:last] >= wide)).tolist():
         left, right = _columns(lane, view, index)
         if right - left >= NARROWEST_LABEL:
-            cells[left:right] = list(f"▏{_title(lane, index)}"[: right - left].ljust(right - left))
+            cells[left:right] = list(cut(f"▏{_title(lane, index)}", right - left).ljust(right - left))
             ink[left:right] = lane.ink[index] + LABEL
 
 
