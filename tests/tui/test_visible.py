@@ -24,6 +24,7 @@ from textual.pilot import Pilot
 
 from tests.build import TraceBuilder
 from tests.tui.screens import opened, screen, settled, shows
+from tracelens.tui import clipboard
 from tracelens.tui.app import TraceLens
 from tracelens.tui.export import default_name
 from tracelens.tui.links import VIEWS, Place
@@ -94,6 +95,17 @@ async def test_no_view_shows_a_control_character(wicked: Path, size: tuple[int, 
         for key in ("G", "left_square_bracket", "w", "i", "escape", "e", "9"):
             await pressed(app, pilot, key)
             assert_harmless(app)
+
+
+@pytest.mark.parametrize("keys", [("2", "down", "down", "right", "y"), ("4", "y"), ("4", "M"), ("8", "c"), ("4", "Y")])
+async def test_nothing_that_is_copied_commands_a_shell(wicked: Path, keys: tuple[str, ...]) -> None:
+    async with opened(wicked) as (app, pilot):
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert shows(app, "Copied")
+    copied = clipboard.fallback(os.environ).read_text(encoding="utf-8")
+    assert copied.replace("\t", "").replace("\n", "").isprintable()
+    assert len(copied.splitlines()) == 1 or keys[-1] in "McY"
 
 
 async def pressed(app: TraceLens, pilot: Pilot[int], key: str) -> None:

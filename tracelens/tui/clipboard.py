@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from tracelens.reporting.printable import printable
+
 LONGEST: Final = 74_000
 """Bytes of base64 that terminals and tmux still take in one sequence."""
+_WORDS: Final = re.compile(r"[^\n\t]+")
+
+
+def harmless(text: str) -> str:
+    """The text with control characters written out, but for tabs and line ends: a shell might take them as commands."""
+    return _WORDS.sub(lambda found: printable(found[0]), text)
 
 
 def sequences(text: str, environment: Mapping[str, str]) -> str:

@@ -167,6 +167,7 @@ class Shell(App[int]):
 
     def copy(self, text: str, what: str) -> None:
         """To the terminal's clipboard, and to a file for terminals that take none."""
+        text = clipboard.harmless(text)
         sequence = clipboard.sequences(text, os.environ)
         if sequence and self._driver is not None:
             self._driver.write(sequence)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Int64s
+from tracelens.reporting.printable import printable
 from tracelens.tui.rows import cut, cut_left
 from tracelens.tui.search import Query
 
@@ -169,7 +170,7 @@ class Table:
     def markdown(self, most: int) -> str:
         """The first rows of the order as a Markdown table."""
         dashes = ["---:" if column.align == ">" else "---" for column in self.columns]
-        rows = [[column.cell(row) for column in self.columns] for row in self.order[:most].tolist()]
+        rows = [[printable(column.cell(row)) for column in self.columns] for row in self.order[:most].tolist()]
         lines = [[column.name for column in self.columns], dashes, *rows]
         return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 
 from tracelens.model import units
 from tracelens.model.events import ABSENT
+from tracelens.reporting.printable import printable
 from tracelens.tui.atlas import Atlas
 from tracelens.tui.linked import Linked
 from tracelens.tui.pages.details import brief
@@ -78,7 +79,7 @@ class TablesView(Vertical):
     def row_text(self) -> str:
         """The cells of the row under the cursor, with tabs between."""
         at = self.grid.row
-        return "\t".join(column.cell(at) for column in self.grid.table.columns) if at != ABSENT else ""
+        return "\t".join(printable(column.cell(at)) for column in self.grid.table.columns) if at != ABSENT else ""
 
     def open(self, session: Session) -> None:
         """Show the tables of another window."""

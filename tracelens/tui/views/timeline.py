@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from tracelens.model.events import ABSENT
+from tracelens.reporting.printable import printable
 from tracelens.tui.actions import TIMELINE, bindings
 from tracelens.tui.atlas import Atlas
 from tracelens.tui.follow import follow, follow_back
@@ -64,7 +65,7 @@ class TimelineView(Vertical, can_focus=True):
     def selected_name(self) -> str:
         """The name of the slice under the cursor."""
         lane = self.state.current
-        return lane.label(self.state.slice) if lane is not None and self.state.slice != ABSENT else ""
+        return printable(lane.label(self.state.slice)) if lane is not None and self.state.slice != ABSENT else ""
 
     def sync(self) -> None:
         """Draw what has changed."""
