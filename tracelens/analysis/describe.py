@@ -11,7 +11,7 @@ from tracelens.analysis.extent import device_ids
 from tracelens.analysis.handles import NumberedGaps, Target, handles_of
 from tracelens.analysis.kinds import kinds, origins
 from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Timeline
+from tracelens.analysis.results import Analysis, Steps, Timeline
 from tracelens.analysis.steps import find_steps
 from tracelens.analysis.tables.launches import launched
 from tracelens.analysis.tables.operators import self_ns
@@ -27,18 +27,19 @@ SHOWN: Final = 20
 """Device events or calls that are listed by name; more are only counted."""
 
 
-def describe(trace: Trace, handle: str, gaps: NumberedGaps | None = None) -> dict[str, Any]:
+def describe(trace: Trace, handle: str, analysis: Analysis | None = None) -> dict[str, Any]:
     """Everything known of what a handle names, as plain values that JSON can hold.
 
     Keys that end in _ns hold int ns, starts after Trace.base_ns; the rest are words, counts, lists or mappings of
     such. What the trace does not say is None or left out. Raises UsageError for an unknown handle.
 
-    gaps: of all devices, if they are at hand, which saves looking for them again."""
+    analysis: of the trace, whose device and window are those that savings are told for; by default the busiest device
+    and its steps."""
     if handle.strip().startswith(f"{handles.GAP}-"):
-        return _gap(trace, handle, gaps or handles.all_gaps(trace))
+        return _gap(trace, handle, analysis.numbered if analysis else handles.all_gaps(trace))
     target = handles.resolve(trace, handle)
     if target.prefix == handles.SYNC:
-        more = _sync(trace, target.row, gaps)
+        more = _sync(trace, target.row, analysis)
     else:
         tell = {handles.DEVICE_EVENT: _device_event, handles.LAUNCH: _launch, handles.OPERATOR: _operator}
         more = tell[target.prefix](trace, target.row)
@@ -125,12 +126,10 @@ def _launch(trace: Trace, row: int) -> dict[str, Any]:
     return {"latency_ns": latency, "device_events": len(work), "launched": _listed(trace, work)}
 
 
-def _sync(trace: Trace, row: int, gaps: NumberedGaps | None) -> dict[str, Any]:
-    """Overlap and cost on the busiest device as the sync table has them; over the whole trace outside its steps."""
-    device = next(iter(device_ids(trace)), ABSENT)
-    known = gaps.by_device.get(device) if gaps else None
-    timeline, _ = known or build_timeline(trace, device)
-    rows, steps = handles.rows_behind(trace, handles.SYNC), find_steps(trace, device)
+def _sync(trace: Trace, row: int, analysis: Analysis | None) -> dict[str, Any]:
+    """Overlap and cost on one device as the sync table has them; over the whole trace outside its steps."""
+    timeline, steps = (analysis.timeline, analysis.steps) if analysis else _busiest(trace)
+    rows = handles.rows_behind(trace, handles.SYNC)
     counted, tiles = steps.owner[rows] != ABSENT, steps.window.tiles
     if not counted[rows == row].any():
         counted, tiles = np.ones(len(rows), bool), np.array([[0, timeline.end.max(initial=0)]], dtype=np.int64)
@@ -138,6 +137,11 @@ def _sync(trace: Trace, row: int, gaps: NumberedGaps | None) -> dict[str, Any]:
     at = int(np.flatnonzero(rows[counted] == row)[0])
     saving = {"low_ns": int(costs.low[at]), "high_ns": int(costs.high[at])}
     return {"busy_overlap_ns": int(costs.busy[at]), "saving_if_removed": saving}
+
+
+def _busiest(trace: Trace) -> tuple[Timeline, Steps]:
+    device = next(iter(device_ids(trace)), ABSENT)
+    return build_timeline(trace, device)[0], find_steps(trace, device)
 
 
 def _operator(trace: Trace, row: int) -> dict[str, Any]:

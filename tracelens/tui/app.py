@@ -24,6 +24,7 @@ from tracelens.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:
     from tracelens.tui.atlas import Atlas
     from tracelens.tui.selection import Selection
+    from tracelens.tui.session import Session
 
 QUESTIONS = {
     "search": "search: a regular expression; ! finds all others",
@@ -258,14 +259,14 @@ class TraceLens(Guide):
 
     def on_details(self, message: Details) -> None:
         """All that is known of an event, read in a thread."""
-        if self.atlas is not None and message.selection:
-            self._describe(self.atlas, message.selection)
+        if self.session is not None and self.atlas is not None and message.selection:
+            self._describe(self.session, self.atlas, message.selection)
 
     @work(thread=True, exclusive=True, group="details", exit_on_error=False)
-    def _describe(self, atlas: Atlas, selection: Selection) -> None:
+    def _describe(self, session: Session, atlas: Atlas, selection: Selection) -> None:
         from tracelens.tui.pages.details import full
 
-        self.call_from_thread(self.tell, "Details", full(atlas, selection))
+        self.call_from_thread(self.tell, "Details", full(session, atlas, selection))
 
     def action_export(self) -> None:
         """Ask for a format, then for a name."""

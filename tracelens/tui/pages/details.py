@@ -114,12 +114,13 @@ def _place(trace: Trace, at: int) -> str:
     return name if thread in name else f"{thread} {name}".strip()
 
 
-def full(atlas: Atlas, selection: Selection) -> list[Row]:
-    """As `tracelens show` prints it, arguments included; of events without a handle the arguments alone."""
+def full(session: Session, atlas: Atlas, selection: Selection) -> list[Row]:
+    """As `tracelens show` prints it, arguments included, but of the session's device and window; of events without a
+    handle the arguments alone."""
     handle = atlas.handle(selection)
     try:
         bare = handle is None
-        known = _bare(atlas.trace, selection.row) if bare else describe(atlas.trace, handle, atlas.numbered)
+        known = _bare(atlas.trace, selection.row) if bare else describe(atlas.trace, handle, session.analysis)
         return [row(line) for line in to_text(known).splitlines()]
     except TraceLensError as error:
         return [row(str(error))]
