@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +11,15 @@ from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
+from tracelens.loading import load_trace
+from tracelens.model import units
 from tracelens.model.events import ABSENT
+from tracelens.tui.atlas import Atlas
+from tracelens.tui.judging import judge
+from tracelens.tui.links import Portion
 from tracelens.tui.search import Query
 from tracelens.tui.table import Column, Table
+from tracelens.tui.tables import linked_table
 from tracelens.tui.widgets.table import TableView
 
 
@@ -148,3 +156,19 @@ async def test_a_move_draws_two_lines_only() -> None:
         await pilot.press("end")
         assert shown(app.view)[-1] != ""
         assert "99999" in " ".join(shown(app.view))
+
+
+def test_a_gap_cut_by_the_window_holds_what_lies_in_it(eager: Path) -> None:
+    trace = load_trace(str(eager))
+    whole = judge(str(eager), trace, Portion())
+    atlas = Atlas.of(whole.analysis)
+    assert atlas.gaps is not None
+    gaps, timeline = whole.analysis.tables["gaps"], whole.analysis.timeline
+    longest = int(gaps["ns"].argmax())
+    gap = int(np.searchsorted(atlas.gaps.start, gaps["start_ns"][longest], side="right")) - 1
+    piece = int(np.flatnonzero(timeline.gap == gap)[0])
+    span = int(timeline.start[piece]), int(timeline.end[piece])
+    cut = linked_table(judge(str(eager), trace, Portion(range=span)), atlas, "gaps").table
+    cells = {column.name: column.cell(0) for column in cut.columns}
+    assert cells["length"] == units.duration(span[1] - span[0])
+    assert cells["holds"] == cells["cause"]

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Timeline
+from tracelens.analysis.results import Analysis
 from tracelens.analysis.table import Table as Rows
 from tracelens.model import units
 from tracelens.model.events import ABSENT, Category, Int64s
+from tracelens.model.intervals import covered
 from tracelens.model.names import names_of
 from tracelens.reporting.printable import short_place
 from tracelens.tui.atlas import Atlas
@@ -38,7 +39,7 @@ def linked_table(session: Session, atlas: Atlas, name: str) -> Linked:
     columns, gap = COLUMNS[name](rows), np.full(len(rows), ABSENT)
     if name == "gaps" and atlas.gaps is not None:
         gap = np.searchsorted(atlas.gaps.start, rows["start_ns"], side="right") - 1
-        columns.append(Column("holds", _held(session.analysis.timeline, gap), gives_way=True, spare=True))
+        columns.append(Column("holds", _held(session.analysis, gap), gives_way=True, spare=True))
     table, title = Table(columns, sort=SORTED[name]), of_range(session)
     if name not in AGGREGATES:
         return Linked(table, rows["row"], gap, title)
@@ -46,9 +47,10 @@ def linked_table(session: Session, atlas: Atlas, name: str) -> Linked:
     return Linked(table, rows["row"], gap, title, names, partial(_events_behind, session, name, names))
 
 
-def _held(timeline: Timeline, gap: Int64s) -> npt.NDArray[np.object_]:
-    """The parts that each gap has pieces of: a number of the attribution is the sum of such pieces."""
-    idle = timeline.gap != ABSENT
+def _held(analysis: Analysis, gap: Int64s) -> npt.NDArray[np.object_]:
+    """The parts that each gap has pieces of in the window: a number of the attribution is the sum of such pieces."""
+    timeline = analysis.timeline
+    idle = (timeline.gap != ABSENT) & (covered(analysis.window.tiles, timeline.start, timeline.end) > 0)
     bits = np.zeros(int(timeline.gap.max(initial=-1)) + 1, dtype=np.int64)
     np.bitwise_or.at(bits, timeline.gap[idle], np.int64(1) << timeline.part[idle].astype(np.int64))
     distinct, number = np.unique(bits[gap], return_inverse=True)
