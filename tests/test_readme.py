@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 from tracelens.__main__ import main
+from tracelens.analysis.describe import describe
 from tracelens.analysis.parts import Part
+from tracelens.loading.choose import load_run
+from tracelens.loading.runs import read_run
+from tracelens.model.units import parse_span
 from tracelens.reporting.schema import Document
 
 ROOT = Path(__file__).parent.parent
@@ -48,6 +52,17 @@ def expect(path: Path, marker: str, text: str) -> None:
 @pytest.mark.parametrize("words", COMMANDS)
 def test_readme_shows_real_output(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     expect(README, f"output: tracelens {words}", printed(words, capsys))
+
+
+def test_the_place_that_the_readme_leads_to_is_inside_its_range() -> None:
+    shown = re.compile(r"`tracelens (\S+) --view timeline --range (\S+) --select (\S+)`")
+    link = shown.search(README.read_text(encoding="utf-8"))
+    assert link is not None
+    start, end = parse_span(link[2])
+    run = read_run(Path(link[1]))
+    assert run is not None
+    gap = describe(load_run(run)[0], link[3])
+    assert start <= gap["start_ns"] < gap["start_ns"] + gap["ns"] <= end
 
 
 def test_samples_show_what_is_found(capsys: pytest.CaptureFixture[str]) -> None:
