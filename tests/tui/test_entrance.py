@@ -13,10 +13,16 @@ from tracelens.tui.links import Place
 
 
 async def test_a_trace_has_no_forms_and_says_so(eager: Path) -> None:
-    async with opened(eager, place=Place("forms")) as (app, _):
+    said = "One trace only, so no forms to compare; open a run directory to see them."
+    async with opened(eager, place=Place("forms")) as (app, pilot):
         assert app.view == "overview"
         assert shows(app, "What costs most")
-        assert shows(app, "One trace only, so no forms to compare; open a run directory to see them.")
+        assert shows(app, said)
+        await pilot.press("2")
+        assert not shows(app, said)
+        await pilot.press("F")
+        await pilot.pause()
+        assert shows(app, said)
 
 
 @pytest.mark.parametrize(
@@ -43,30 +49,6 @@ async def test_a_trace_without_device_work_opens(tmp_path: Path) -> None:
         assert app.view == "overview"
 
 
-async def test_a_small_terminal_is_told_so(eager: Path) -> None:
-    async with opened(eager, size=(50, 20)) as (app, pilot):
-        assert screen(app)[0] == "tracelens needs a terminal of 60x16 or more."
-        await pilot.resize_terminal(80, 24)
-        await pilot.pause(0.3)
-        assert shows(app, "What costs most")
-        assert shows(app, "2 Time")
-        await pilot.resize_terminal(80, 15)
-        await pilot.pause(0.3)
-        assert shows(app, "tracelens needs")
-
-
-async def test_a_directory_offers_its_traces(tmp_path: Path, eager: Path) -> None:
-    other = eager.rename(tmp_path / "b.json")
-    files = [tmp_path / "a.json", other]
-    files[0].write_text("[]")
-    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
-    async with app.run_test(size=(80, 24)) as pilot:
-        assert shows(app, "2 traces and runs")
-        await pilot.press("down", "enter")
-        await settled(app, pilot)
-        assert shows(app, "What costs most")
-
-
 @pytest.mark.parametrize("size", [(1, 1), (16, 5), (34, 40), (59, 24), (80, 15)])
 async def test_a_small_terminal_is_told_what_is_needed(eager: Path, size: tuple[int, int]) -> None:
     async with opened(eager, size=size) as (app, pilot):
@@ -75,23 +57,18 @@ async def test_a_small_terminal_is_told_what_is_needed(eager: Path, size: tuple[
         await pilot.resize_terminal(100, 30)
         await pilot.pause()
         assert shows(app, "Overview")
+        assert shows(app, "What costs most")
         await pilot.resize_terminal(*size)
         await pilot.pause()
         assert not shows(app, "Overview")
         assert size[0] * size[1] < 80 or shows(app, "60x16")
 
 
-async def test_one_trace_says_why_it_has_no_forms(eager: Path) -> None:
-    async with opened(eager) as (app, pilot):
-        await pilot.press("F")
-        await pilot.pause()
-        assert shows(app, "open a run directory")
-
-
-async def test_another_trace_of_the_directory_can_be_opened(tmp_path: Path) -> None:
+async def test_a_directory_offers_its_traces_one_after_the_other(tmp_path: Path) -> None:
     files = [eager_steps().write(tmp_path / f"{name}.json") for name in "ab"]
     app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
     async with app.run_test(size=(100, 30)) as pilot:
+        assert shows(app, "2 traces and runs")
         await pilot.press("enter")
         await settled(app, pilot)
         assert shows(app, "a.json")
