@@ -165,7 +165,7 @@ SINGLE_PRECISION_SPREAD: Final = (0.55, 1.05)
 UNSEEN_OPERATORS: Final = 3.0
 """Widens the time of fused kernels that were told by their names alone. [H200, 6 replayed traces: 1.1 to 9.5 times off;
 the range holds 5]"""
-TREE_FLOOR: Final = 110.0 * US
+TREE_FLOOR: Final = 125.0 * US
 """Host time of one region under reduce-overhead, inference. [H200: 84-185]"""
 TREE_SHAPES: Final = 30.0 * US
 """What shapes that change between steps add to that: which of the graphs to replay. [H200, 4 steps: 0 to 80 us]"""
@@ -183,7 +183,7 @@ CAPTURE_SETUP: Final = 0.1
 # -- blocked regions -------------------------------------------------------------------------------------------
 REGION_LAUNCHES: Final = 35.0
 """Launches between two waits from which a compiled region between them still pays. [H200, 11 steps: 31 to 45]"""
-LOOPED_REPLAY: Final = 0.5
+LOOPED_REPLAY: Final = 0.6
 """Share of the compiled step's time that a loop which waits in its body keeps at least under reduce-overhead. [H200, 5
 steps: 0.5 to 1]"""
 BROKEN_COMPILE: Final = 0.15
