@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.build import TraceBuilder
 from tracelens.analysis.parts import Part
@@ -57,6 +59,24 @@ def test_every_thread_stream_and_level_has_a_lane(trace: Trace) -> None:
         ("python3 4000 Python", ["model.py(41): forward"]),
         ("thread 77", ["autograd::engine"]),
     ]
+
+
+def test_steps_that_optimizers_reach_into_stay_on_their_level() -> None:
+    builder = TraceBuilder()
+    for number in range(4):
+        builder.step(number, start=100 * number, dur=95)
+        builder.annotation("Optimizer.step#Adam.step", start=100 * number + 50, dur=60)
+    shown = [[lane.label(index) for index in range(len(lane))] for lane in trace_lanes(builder.trace())]
+    assert shown == [[f"ProfilerStep#{number}" for number in range(4)], ["Optimizer.step#Adam.step"] * 4]
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 25)), min_size=1, max_size=11))
+def test_no_slice_lies_over_another_of_its_lane(spans: list[tuple[int, int]]) -> None:
+    builder = TraceBuilder()
+    for number, (start, length) in enumerate(spans):
+        builder.op(f"op {number}", start=start, dur=length)
+    for lane in trace_lanes(builder.trace()):
+        assert (lane.start[1:] >= lane.end[:-1]).all()
 
 
 def test_a_trace_without_events_has_no_lanes() -> None:

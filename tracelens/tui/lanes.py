@@ -14,11 +14,13 @@ from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Timeline
 from tracelens.model.events import ABSENT, NO_STREAM, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace
+from tracelens.model.nesting import enclosing_among
 from tracelens.tui.coverage import Coverage
 from tracelens.tui.inks import CLASS_INKS, Ink
 
 DEEPEST: Final = 12
 """Levels of nesting with a lane of their own; what lies deeper shares the last."""
+NEVER: Final = np.iinfo(np.int64).max
 
 
 class LaneKind(IntEnum):
@@ -188,9 +190,9 @@ def _calls(trace: Trace, rows: npt.NDArray[np.integer], title: str) -> list[Lane
     return [_lane_of(trace, rows, title, LaneKind.CALLS, ink)] if len(rows) else []
 
 
-def _nested(trace: Trace, rows: npt.NDArray[np.integer], title: str, kind: LaneKind) -> list[Lane]:
+def _nested(trace: Trace, rows: Int64s, title: str, kind: LaneKind) -> list[Lane]:
     """One lane per level of nesting."""
-    depth = np.minimum(_depth(trace, rows), DEEPEST - 1)
+    depth = np.minimum(_levels(trace, rows), DEEPEST - 1)
     ink = NESTED_INKS[kind]
     levels = range(int(depth.max(initial=-1)) + 1)
     at_level = (rows[depth == level] for level in levels)
@@ -201,13 +203,34 @@ def _host_rows(trace: Trace, category: Category) -> Int64s:
     return np.flatnonzero((trace.events.category == category) & (trace.events.phase == ord("X")))
 
 
-def _depth(trace: Trace, rows: npt.NDArray[np.integer]) -> Int64s:
-    """How many of `rows` enclose each of them, by doubling the distance climbed."""
-    parent = trace.links.parent.astype(np.int64)
-    chosen = np.zeros(len(parent), dtype=np.int64)
-    chosen[rows] = 1
-    above, depth = np.append(parent, ABSENT), np.append(np.where(parent == ABSENT, 0, chosen[parent]), 0)
+def _levels(trace: Trace, rows: Int64s) -> Int64s:
+    """Level of each of `rows`, so that none lies over another: the first that is free where it begins.
+
+    Of what only nests, the depth. An optimizer's step that ends in the next profiler step does not push that down."""
+    events = trace.events
+    start, end = events.start[rows], events.end[rows]
+    parent = enclosing_among(rows, trace.links.parent, events.lane, events.start, events.end)
+    depth = _depth(parent)
+    if not (end > np.append(end, NEVER)[parent]).any():
+        return depth
+    level, taken = np.zeros(len(rows), np.int64), np.zeros((1, DEEPEST), np.int64)
+    place = np.zeros(len(rows), np.int64)
+    for number in range(int(depth.max()) + 1):
+        own = np.flatnonzero(depth == number)
+        # Until when each level is taken, along the events above.
+        taken = taken[place[parent[own]]] if number else np.repeat(taken, len(own), axis=0)
+        taken[:, -1] = 0
+        level[own] = (taken <= start[own, np.newaxis]).argmax(axis=1)
+        place[own] = np.arange(len(own))
+        taken[place[own], level[own]] = end[own]
+    return level
+
+
+def _depth(parent: Int64s) -> Int64s:
+    """How many are above each, by doubling the distance climbed."""
+    above = np.append(parent, ABSENT)
+    depth = np.where(above == ABSENT, 0, 1)
     while (above != ABSENT).any():
         depth += depth[above]
         above = above[above]
-    return depth[rows]
+    return depth[:-1]
