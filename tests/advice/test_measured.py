@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import runs
+from tests.build import TraceBuilder
 from tests.advice.story import Beat, analysis, gemm, item, op, pointwise, told
 from tracelens.advice import advise
 from tracelens.advice.measured import measured_forms
@@ -253,3 +254,25 @@ def test_a_gain_that_processes_of_one_code_differ_by_is_not_sure() -> None:
     assert (of_device.verdict, of_host.verdict) == ("compile", "compile")
     assert of_device.confidence == 0.95
     assert of_host.confidence < 0.85
+
+
+ADD = "void at::native::vectorized_elementwise_kernel<4, add>"
+
+
+def replayed(**stamp: Any) -> Advice:
+    """What is advised of a replayed step that carries this stamp."""
+    trace = TraceBuilder()
+    for step in range(4):
+        nodes = [(ADD, 400.0 * step + 20 + 12 * at, 10.0) for at in range(20)]
+        trace.step(step, 400 * step, 399).launch_graph(400 * step + 5, 10, nodes)
+    return advise(analyze((trace.stamp(form="replay", run=runs.ID, **stamp) if stamp else trace).trace()))
+
+
+@pytest.mark.parametrize("miss", [0.8, 1.7])
+def test_a_gain_over_a_measured_replay_is_never_the_miss_of_its_prediction(miss: float) -> None:
+    alone = replayed().forms
+    assert alone["replay"].step_ms is not None
+    took = miss * alone["replay"].step_ms
+    found = replayed(**runs.measured(took)).forms
+    assert found["replay"].step_ms == took
+    assert found["both"].step_ms == pytest.approx(miss * (alone["both"].step_ms or 0.0))

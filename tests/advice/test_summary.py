@@ -185,3 +185,18 @@ def test_device_time_beside_a_shorter_prediction_says_what_each_counts() -> None
 
 def test_a_device_on_one_stream_has_one_time() -> None:
     assert "streams overlap" not in advice(*[gemm(200)] * 10).recommendation.summary
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_repair_takes_nothing_from_the_device_s_own_work_but_what_repeated_steps_fuse(steps: int) -> None:
+    traced = analysis(*[pointwise(100, size=1 << 20, host=200)] * 40, call("cudaMalloc", 60_000), steps=steps)
+    after = advise(traced).recommendation.after_fix
+    works = sum(traced.attribution.parts["kernel"].values()) / steps / 1e6
+    assert after is not None
+    assert (after.step_ms >= works) == (steps == 1)
+    assert after.low <= after.step_ms <= after.high
+
+
+def test_one_step_is_less_sure_than_several() -> None:
+    sure = [advice(*HOST_BOUND, steps=steps).recommendation.confidence for steps in (1, 4)]
+    assert sure[0] < 0.75 < sure[1]

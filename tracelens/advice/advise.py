@@ -15,6 +15,7 @@ from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, facts_of
 from tracelens.advice.forms import cannot, predict_forms, repaired
 from tracelens.advice.measured import beside, measured_forms
+from tracelens.advice.missed import missed, scaled
 from tracelens.advice.reason import reason
 from tracelens.advice.recommend import abstain, recommend
 from tracelens.advice.region import Region
@@ -26,7 +27,6 @@ from tracelens.advice.traced import traced_forms
 from tracelens.advice.unproven import unproven
 from tracelens.advice.verdict import HOST_BOUND, candidates
 from tracelens.analysis.results import Analysis
-from tracelens.model.units import NS_PER_MS
 
 DONE: Final = ("compile", "replay", "both")
 
@@ -100,7 +100,9 @@ def _forms(
     """Measured forms with what the trace alone predicts beside them; the others as all that is known predicts."""
     alone = _predicted(analysis, facts, seen)
     others = alone if known is facts else _predicted(analysis, known, seen)
-    return {name: beside(alone[name], measured[name]) if name in measured else others[name] for name in FORMS}
+    shown = {name: beside(alone[name], form) for name, form in measured.items()}
+    miss = missed(analysis.form, shown.get(analysis.form), known.device_ms)
+    return {name: shown.get(name) or scaled(others[name], miss) for name in FORMS}
 
 
 def _predicted(analysis: Analysis, facts: Facts, seen: tuple[Observation, ...]) -> dict[str, Form]:
@@ -116,7 +118,9 @@ def _fixed(
     if not first:
         return forms
     saved = min(sum(seen.share for seen in first), 1.0)
-    return _predicted(analysis, replace(facts, region=repaired(facts.region, saved)), ())
+    fixed = _predicted(analysis, replace(facts, region=repaired(facts.region, saved)), ())
+    miss = missed(analysis.form, forms.get(analysis.form), facts.device_ms)
+    return {name: scaled(form, miss) for name, form in fixed.items()}
 
 
 def _calibrated(facts: Facts, measured: Form | None) -> Facts:
@@ -124,7 +128,6 @@ def _calibrated(facts: Facts, measured: Form | None) -> Facts:
     predicted = None if measured is None else predict_eager(facts).form().step_ms
     if measured is None or measured.step_ms is None or predicted is None:
         return facts
-    device = facts.span(C.STREAM_SPACING).expected / NS_PER_MS
-    if min(measured.step_ms, predicted) < HOST_BOUND * device:
+    if min(measured.step_ms, predicted) < HOST_BOUND * facts.device_ms:
         return facts
     return replace(facts, region=replace(facts.region, speed=measured.step_ms / predicted))

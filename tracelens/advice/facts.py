@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracelens.advice import constants as C
 from tracelens.advice.bandwidth import Bandwidth, infer_sizes, streaming_bandwidth
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.once import once
@@ -16,6 +17,7 @@ from tracelens.advice.schedule import Span, device_span
 from tracelens.advice.share import share_of_device
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Bools, Floats
+from tracelens.model.units import NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +41,11 @@ class Facts:
     def fusable_share(self) -> float:
         """Share of the device time in such work, one piece after the other."""
         return float(self.region.duration[self.fusable].sum()) / max(float(self.region.duration.sum()), 1.0)
+
+    @property
+    def device_ms(self) -> float:
+        """Ms of device work in the step, its streams overlapped."""
+        return self.span(C.STREAM_SPACING).expected / NS_PER_MS
 
     def span(self, spacing: Floats | float) -> Span:
         """Device time of the step with a spacing in ns for each piece of work."""

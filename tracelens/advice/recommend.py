@@ -22,6 +22,10 @@ UNBACKED_FACTOR: Final = 0.5
 """Confidence left to measured times that no usable trace backs. [judgement]"""
 STRAY_FACTOR: Final = 0.8
 """Confidence left when what would prevent a capture was seen in some steps only. [judgement]"""
+UNREPEATED: Final = ("single_step", "whole", "range")
+"""Windows without a step that repeats."""
+FUSED: Final = ("compile", "both")
+"""Forms whose kernels may take less than the device works now."""
 WHOLE_FACTOR: Final = 0.7
 """Confidence left when the trace shows no repeated step. [judgement]"""
 MOST: Final = 0.95
@@ -99,7 +103,7 @@ def _doubt(case: Case) -> float:
         return unknown
     stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
-    whole = WHOLE_FACTOR if case.analysis.window.kind in ("whole", "range") else 1.0
+    whole = WHOLE_FACTOR if case.analysis.window.kind in UNREPEATED else 1.0
     unseen = UNSEEN_FACTOR if case.now == "replay" else unknown
     told = mixed * whole * unseen * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
     return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * told
@@ -123,12 +127,24 @@ def _after_fix(case: Case, chosen: str) -> AfterFix | None:
     if not any(seen.first for seen in case.observed):
         return None
     best, dear = choose(case.fixed, case.now), any(seen.share >= COSTLY for seen in case.observed)
-    now, then = case.forms[chosen], case.fixed[best]
+    now, then = case.forms[chosen], _at_least(_device_work(case, best), case.fixed[best])
     if best == case.now and not dear:
         return None
     if now.step_ms is None or then.step_ms is None or then.step_ms >= (1 if dear else WORTH_REPAIR) * now.step_ms:
         return None
     return AfterFix(verdict_of(best, case.now), then.step_ms, then.low or then.step_ms, then.high or then.step_ms)
+
+
+def _device_work(case: Case, name: str) -> float:
+    """Ms that no repair takes from a form: the device's own work, unless kernels of a step that repeats are fused."""
+    fuses = name in FUSED and case.analysis.window.kind not in UNREPEATED
+    return 0.0 if fuses else case.device_ms
+
+
+def _at_least(least: float, form: Form) -> Form:
+    """The form with no time in ms below the least."""
+    step, low, high = (None if ms is None else max(ms, least) for ms in (form.step_ms, form.low, form.high))
+    return replace(form, step_ms=step, low=low, high=high)
 
 
 def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:
