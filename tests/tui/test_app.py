@@ -15,6 +15,7 @@ from tracelens.tui import clipboard
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place, Portion
 from tracelens.tui.opening import Opening
+from tracelens.tui.rows import text
 from tracelens.tui.targets import Filtered
 from tracelens.tui.views.messages import Ranged
 from tracelens.tui.views.overview import OverviewView
@@ -234,6 +235,13 @@ async def test_a_jump_shows_all_of_what_it_leads_to(eager: Path) -> None:
         state = timeline(app).state
         assert state.span is not None
         assert state.view.start < state.span[0] < state.span[1] < state.view.end
+
+
+async def test_a_scroll_bar_hides_nothing(eager: Path) -> None:
+    async with opened(eager, size=(80, 18)) as (app, _):
+        page = app.switcher.query_one(OverviewView)
+        assert page.show_vertical_scrollbar
+        assert max(len(text(line)) for line in page.rows) == 79
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

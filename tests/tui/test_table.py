@@ -62,6 +62,11 @@ def test_missing_values_come_last(descending: bool) -> None:
     assert table.order[-1] == 1
 
 
+def test_a_handle_is_never_cut() -> None:
+    column = Column("gap", [f"g-{number}" for number in range(6_249)])
+    assert column.width == len("g-6248")
+
+
 def test_a_narrow_table_leaves_out_what_is_spare() -> None:
     assert lines(kernels(), 14)[1] == "add       40"
 

@@ -74,7 +74,7 @@ class Column:
     @cached_property
     def width(self) -> int:
         """Cells that the name and a sample of the values need."""
-        rows = set(range(min(SAMPLE, len(self))))
+        rows = set(np.linspace(0, len(self) - 1, min(SAMPLE, len(self)), dtype=np.int64).tolist())
         if len(self) and self.is_number:
             rows |= {int(np.argmax(self.keys)), int(np.argmin(self.keys))}
         return max([len(self.name) + 1, *(len(self.cell(row)) for row in rows)])

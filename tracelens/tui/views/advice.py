@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -32,8 +33,7 @@ class AdviceView(LinkedLines):
         self._draw()
 
     def _draw(self) -> None:
-        if self.size.width:
-            self.show(advice(self._session.document, self.size.width))
+        self.fill(partial(advice, self._session.document))
 
     def action_copy_snippet(self) -> None:
         """Copy the code."""

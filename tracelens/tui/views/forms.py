@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual import work
@@ -126,11 +127,10 @@ class FormsView(Vertical):
         self.query_one(Ruler).sync(None)
 
     def _draw(self) -> None:
-        width, session = self.page.size.width, self._session
+        session = self._session
         # A range's predictions are not of the step that was measured.
         document = session.document if session.portion.stretch is None else None
-        if width:
-            self.page.show(forms(self._run_directory, self._facts, self._unread, document, self._chosen, width))
+        self.page.fill(partial(forms, self._run_directory, self._facts, self._unread, document, self._chosen))
 
     def on_linked_lines_pointed(self, message: LinkedLines.Pointed) -> None:
         """A form is compared with the first, a kernel is marked in all steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -33,8 +34,7 @@ class OverviewView(LinkedLines):
         self._draw()
 
     def _draw(self) -> None:
-        if self.size.width:
-            self.show(overview(self._session.document, self._session.costs, self.size.width))
+        self.fill(partial(overview, self._session.document, self._session.costs))
 
     def _jump(self, number: int) -> None:
         if number < len(self._session.costs):

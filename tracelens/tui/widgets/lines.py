@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
 from textual.geometry import Region, Size
@@ -46,6 +46,12 @@ class Lines(ScrollView, can_focus=False):
             span = changed(before, after, self.size.width) if before != after else None
             if span is not None:
                 self.refresh(Region(span[0], y, span[1] - span[0], 1))
+
+    def fill(self, page: Callable[[int], Sequence[Row]]) -> None:
+        """Show what a page gives for a width in cells; it leaves one to the scroll bar if it needs that."""
+        if self.size.width:
+            rows = page(self.size.width)
+            self.show(rows if len(rows) <= self.size.height else page(self.size.width - 1))
 
     def _measure(self) -> None:
         size = Size(self.size.width, len(self._rows))
