@@ -44,6 +44,29 @@ def test_one_stray_wait_is_evidence_and_vetoes_nothing() -> None:
     assert found["sync"].blocker.message.startswith("1 wait for the device in 1 of 3 steps")
 
 
+@pytest.mark.parametrize("record", ["cudaLaunchKernel", "void at::native::vectorized_elementwise_kernel<4, add>"])
+def test_lost_records_are_no_evidence_of_steps_that_change(record: str) -> None:
+    builder = told(*BODY, gemm(5.0), steps=5)
+    named = [event for event in builder.events if event["name"] == record]
+    for lost in (3, len(named) // 2):
+        builder.events.remove(named[lost])
+    found = analyze(builder.trace())
+    region = find_region(found)
+    assert region is not None
+    assert find_blockers(found, region) == ()
+    assert len(region) == len(BODY) + 1
+
+
+def test_steps_that_change_are_seen_beside_one_that_lost_a_record() -> None:
+    builder = told(*BODY, at_step(1, gemm(5.0)), at_step(2, gemm(7.0)), at_step(2, gemm(7.0)), steps=6)
+    launches = [event for event in builder.events if event["name"] == "cudaLaunchKernel"]
+    builder.events.remove(launches[3])
+    found = analyze(builder.trace())
+    region = find_region(found)
+    assert region is not None
+    assert [seen.blocker.id for seen in find_blockers(found, region)] == ["changing_kernels"]
+
+
 def test_a_bare_wait_that_ends_every_step_lies_outside_what_would_be_captured() -> None:
     assert blockers(*BODY, call("cudaDeviceSynchronize", 200)) == {}
     assert blockers(call("cudaDeviceSynchronize", 200), *BODY) == {}

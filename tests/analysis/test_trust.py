@@ -31,11 +31,11 @@ def check(builder: TraceBuilder, name: str) -> Check:
     return of(trust(builder), name)
 
 
-def sound(builder: TraceBuilder | None = None, *, launches: int = 12) -> TraceBuilder:
+def sound(builder: TraceBuilder | None = None, *, launches: int = 12, start: int = 0) -> TraceBuilder:
     """Launches with a kernel each, as a sound trace has them."""
     builder = builder or TraceBuilder()
-    for number in range(launches):
-        builder.launch("gemm", number * 20, 5, at=number * 20 + 8, runs=10)
+    for at in range(start, start + 20 * launches, 20):
+        builder.launch("gemm", at, 5, at=at + 8, runs=10)
     return builder
 
 
@@ -110,6 +110,21 @@ def test_work_without_a_launch_record(unlinked: int, value: float, level: str) -
     found = of(judged, "linked")
     assert found.value == pytest.approx(value)
     assert found.passed == (level == "ok")
+    assert judged.level == level
+
+
+@pytest.mark.parametrize(("lost_in", "whole", "level"), [((), 4, "ok"), ((1, 3), 2, "ok"), ((0, 1, 3), 1, "degraded")])
+@pytest.mark.parametrize("lost", ["cudaLaunchKernel", "gemm"])
+def test_steps_that_lack_records_are_not_whole(lost: str, lost_in: tuple[int, ...], whole: int, level: str) -> None:
+    builder = TraceBuilder()
+    for step in range(5):
+        builder.step(step, step * 1000, 990)
+        sound(builder, start=step * 1000, launches=20)
+    named = [event for event in builder.events if event["name"] == lost]
+    for step in lost_in:
+        builder.events.remove(named[20 * step + 7])
+    judged = trust(builder)
+    assert of(judged, "complete_steps").value == whole
     assert judged.level == level
 
 

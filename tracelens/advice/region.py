@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import parsed, product
 from tracelens.advice.outside import outside_ns
+from tracelens.analysis.recording import incomplete_steps
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
@@ -65,7 +66,7 @@ class Region:
     steps: int
     """Counted steps."""
     same_kernels: bool
-    """Every counted step launched the same kernels in the same order."""
+    """Every counted step launched the same kernels in the same order, as far as their records are whole."""
     same_operators: bool
     """... from the same operators in the same order."""
     same_shapes: bool
@@ -99,8 +100,11 @@ def find_region(analysis: Analysis) -> Region | None:
     runs = _launched(trace, steps, analysis.device)
     if not runs:
         return None
-    chosen = _typical(trace, runs)
+    lacking = incomplete_steps(trace, steps, analysis.device)
+    whole = {step: run for step, run in runs.items() if not lacking[step]}
+    chosen = _typical(trace, whole) if whole else max(runs, key=lambda step: len(runs[step]))
     work = runs[chosen]
+    alike = list(whole.values()) if len(whole) > 1 else [work]
     shapes, host = _shapes(trace), _Host(trace, steps, chosen)
     call = trace.links.launch[work].astype(np.int64)
     waits = host.waits()
@@ -108,7 +112,7 @@ def find_region(analysis: Analysis) -> Region | None:
     return Region(
         trace=trace,
         work=work,
-        duration=_durations(trace, runs, work),
+        duration=_durations(trace, alike, work),
         stream=trace.events.stream[work],
         memset=trace.events.category[work] == Category.MEMSET,
         issued=host.clock(trace.events.end[call]),
@@ -127,10 +131,10 @@ def find_region(analysis: Analysis) -> Region | None:
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),
         steps=len(runs),
-        same_kernels=_alike(runs, trace.events.name),
-        same_operators=_alike(operators := [_operators(trace, run) for run in runs], trace.events.name),
+        same_kernels=_alike(alike, trace.events.name),
+        same_operators=_alike(operators := [_operators(trace, run) for run in alike], trace.events.name),
         same_shapes=_alike(operators, shapes),
-        unlike=_unlike(trace, runs, shapes),
+        unlike=_unlike(trace, alike, shapes),
     )
 
 
@@ -138,7 +142,7 @@ def _per_step(analysis: Analysis, ns: int) -> float:
     return ns / max(len(analysis.window.tiles), 1)
 
 
-def _launched(trace: Trace, steps: Steps, device: int) -> list[Int64s]:
+def _launched(trace: Trace, steps: Steps, device: int) -> dict[int, Int64s]:
     """Device work of each counted step that has any, in launch order."""
     events = trace.events
     work = np.flatnonzero((steps.owner != ABSENT) & events.device_work() & (events.device == device))
@@ -146,14 +150,13 @@ def _launched(trace: Trace, steps: Steps, device: int) -> list[Int64s]:
     call = trace.links.launch[work]
     work = work[np.lexsort((events.start[work], events.start[call], steps.owner[work]))]
     owner = steps.owner[work]
-    runs = [work[owner == step] for step in range(len(steps.window.tiles))]
-    return [run for run in runs if len(run)]
+    return {int(step): work[owner == step] for step in np.unique(owner)}
 
 
-def _typical(trace: Trace, runs: list[Int64s]) -> int:
+def _typical(trace: Trace, runs: dict[int, Int64s]) -> int:
     """The step of median device time (the lower of two)."""
-    busy = [int(trace.events.duration[run].sum()) for run in runs]
-    return int(np.argsort(busy, kind="stable")[(len(busy) - 1) // 2])
+    busy = {step: int(trace.events.duration[run].sum()) for step, run in runs.items()}
+    return sorted(busy, key=lambda step: busy[step])[(len(busy) - 1) // 2]
 
 
 def _durations(trace: Trace, runs: list[Int64s], work: Int64s) -> Floats:

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.analysis.extent import device_rows
 from tracelens.analysis.results import Steps
 from tracelens.analysis.tables.columns import in_tiles
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace, among
@@ -73,6 +74,30 @@ def graph_launches_with_work(trace: Trace, steps: Steps) -> float | None:
     """Share of the window's graph launches that have a kernel."""
     calls = _calls_in(trace, steps, Role.GRAPH_LAUNCH)
     return float(_has_work(trace)[calls].mean()) if len(calls) else None
+
+
+def incomplete_steps(trace: Trace, steps: Steps, device: int) -> Bools:
+    """(counted steps) Whether records of the step are missing: a launch without a kernel, or a kernel without a launch.
+
+    Work without a launch belongs to the step of the linked work before it on the device, or to that of the work
+    behind it; where these differ both lack it."""
+    count = len(steps.window.tiles)
+    calls = _calls_in(trace, steps, Role.LAUNCH)
+    lost = steps.owner[calls[~_has_work(trace)[calls]]]
+    work = device_rows(trace, device)
+    work = work[np.argsort(trace.events.start[work], kind="stable")]
+    linked = np.flatnonzero(trace.links.launch[work] != ABSENT)
+    stray = np.flatnonzero(trace.links.launch[work] == ABSENT)
+    owner = np.concatenate(([ABSENT], steps.owner[work[linked]], [ABSENT]))
+    behind = np.searchsorted(linked, stray)
+    missing = np.concatenate((lost, owner[behind], owner[behind + 1]))
+    return np.bincount(missing[missing != ABSENT], minlength=count) > 0
+
+
+def complete_steps(trace: Trace, steps: Steps, device: int) -> float | None:
+    """How many of several counted steps have all their records."""
+    count = len(steps.window.tiles)
+    return float(count - incomplete_steps(trace, steps, device).sum()) if count > 1 else None
 
 
 def building_share(trace: Trace, steps: Steps) -> float | None:

@@ -247,6 +247,17 @@ RULES: Final = (
         at_least=True,
     ),
     Rule(
+        "complete_steps",  # sound traces: all steps
+        lambda evidence: recording.complete_steps(evidence.trace, evidence.steps, evidence.timeline.device),
+        2,
+        None,
+        "{count} have all their launches and kernels",
+        "steps lack launches or kernels (whole ones: {value:.0f}), so whether they are alike cannot be told; record "
+        "fewer steps, and leave the file uncut",
+        at_least=True,
+        noun="step",
+    ),
+    Rule(
         "building",
         lambda evidence: recording.building_share(evidence.trace, evidence.steps),
         0.0,
