@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import runs
-from tests.build import TraceBuilder
 from tests.advice.story import Beat, analysis, gemm, item, op, pointwise, told
+from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.measured import measured_forms
 from tracelens.advice.results import Advice
@@ -259,7 +259,7 @@ def test_a_gain_that_processes_of_one_code_differ_by_is_not_sure() -> None:
 ADD = "void at::native::vectorized_elementwise_kernel<4, add>"
 
 
-def replayed(**stamp: Any) -> Advice:
+def replayed(**stamp: object) -> Advice:
     """What is advised of a replayed step that carries this stamp."""
     trace = TraceBuilder()
     for step in range(4):

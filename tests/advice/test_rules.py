@@ -27,8 +27,9 @@ from tracelens.advice import advise
 from tracelens.advice.forms import cannot
 from tracelens.advice.results import FORMS
 from tracelens.advice.rules import RULES, Rule
-from tracelens.advice.rules.rule import device_ms, now_ms
+from tracelens.advice.rules.rule import device_ms, now_ms, severity
 from tracelens.analysis import analyze
+from tracelens.analysis.results import Analysis
 
 Story: TypeAlias = Sequence[Beat] | Callable[[], TraceBuilder]
 BIG = 1 << 25
@@ -90,6 +91,10 @@ FIRES_AND_NOT: dict[str, tuple[Story, Story]] = {
     "lost_graph_kernels": (lambda: lost_graphs(4), lambda: lost_graphs(20)),
 }
 BY_ID = {rule.id: rule for rule in RULES}
+
+
+def traced_of(story: Story) -> Analysis:
+    return analyze(story().trace()) if callable(story) else analysis(*story, steps=STEPS)
 
 
 def findings(story: Story) -> dict[str, str]:
@@ -195,3 +200,22 @@ def test_what_can_fuse_is_one_share_in_the_reason_and_the_finding() -> None:
     finding = next(finding for finding in advice.findings if finding.rule == "fusable_chains")
     share = finding.title.partition(" of the")[0]
     assert f"{share} of it in kernels that can fuse" in advice.recommendation.summary
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.of_recording], ids=lambda rule: rule.id)
+def test_a_finding_is_as_severe_as_what_it_saves(rule: Rule) -> None:
+    traced = traced_of(FIRES_AND_NOT[rule.id][0])
+    found = advise(traced)
+    now = now_ms(traced, found.forms)
+    for finding in found.findings:
+        if now and finding.saving_ms:
+            assert finding.severity == severity(finding.saving_ms / now)
+
+
+def test_a_wait_saves_at_most_what_all_waits_may_save() -> None:
+    traced = traced_of(FIRES_AND_NOT["sync_points"][0])
+    found = next(finding for finding in advise(traced).findings if finding.rule == "sync_points")
+    steps, shown = len(traced.window.tiles), traced.tables["syncs"]
+    assert found.saving_ms is not None
+    assert found.saving_ms <= shown["saving_high_ns"].sum() / steps / 1e6
+    assert found.title.startswith("8 waits for the device a step drain the queue")

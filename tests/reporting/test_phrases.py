@@ -7,7 +7,7 @@ import pytest
 
 from tests.reporting import example
 from tracelens.advice.results import NO_GRAPH, Advice, Blocker, Form
-from tracelens.reporting import markdown, phrases, text
+from tracelens.reporting import markdown, phrases, runs, text
 from tracelens.reporting.report import Report
 from tracelens.reporting.schema import Document, FindingEntry
 
@@ -26,7 +26,8 @@ def judged(verdict: str, own: str = "eager", **forms: Form) -> Document:
         (
             "neither",
             "eager",
-            "Neither as it is: 3.97 ms (predicted 3.80-4.10). After repair (32 .item() a step): both, 0.47 ms.",
+            "Neither as it is: 3.97 ms (predicted 3.80-4.10). After repair (32 .item() a step): "
+            "both, 0.47 ms (predicted 0.40-0.60).",
         ),
         ("replay", "replay", "Replay, as it runs now: 0.55 ms (predicted 0.52-0.60)."),
         ("abstain", "eager", "No verdict. 70 % of the step the GPU waits for the host."),
@@ -55,7 +56,7 @@ def told(rule: str, saving_ms: float | None) -> FindingEntry:
     [
         (
             told("pageable_copies", 2.0),
-            "Neither form; pin the copies: up to -2.00 ms. Else ",
+            "Neither form; pin the copies, which saves up to 2.00 ms. Else ",
             ["Do. Saves up to 2.00 ms."],
         ),
         (told("device_limit", None), "Neither form; only cheaper arithmetic helps. Else ", ["Do."]),
@@ -181,10 +182,10 @@ def test_the_other_forms_in_a_few_words() -> None:
     free = Form(0.553, 0.521, 0.602, "predicted")
     blocked = Form(None, None, None, "predicted", blockers=(example.SYNC,))
     assert phrases.alternatives(judged("replay", replay=free)) == (
-        "Not compile alone: 3.91 ms. Both: 0.47 ms. Nothing blocks replay."
+        "Not compile alone: 3.91 ms. Both: 0.47 ms. Nothing in the trace blocks replay."
     )
     assert phrases.alternatives(judged("both", replay=blocked)) == (
-        "Not compile alone: 3.91 ms. Replay blocked: 32 .item() a step. Nothing blocks both."
+        "Not compile alone: 3.91 ms. Replay blocked: 32 .item() a step. Nothing in the trace blocks both."
     )
     assert phrases.alternatives(judged("replay")).endswith("Replay is held up by: 32 .item() a step at model.py:41.")
     assert phrases.alternatives(judged("abstain")) == ""
@@ -198,3 +199,82 @@ def test_who_waits_for_whom() -> None:
     assert phrases.boundness(busy) == "92 % of the traced time the GPU works."
     nothing = Report(example.empty_analysis(), example.abstaining()).document
     assert phrases.boundness(nothing) == ""
+
+
+def test_below_even_odds_the_headline_names_the_forms_and_none_of_them() -> None:
+    document = judged("replay")
+    document["recommendation"] |= {"confidence": 0.49, "after_fix": None}
+    line = phrases.headline(document)
+    assert line == (
+        "Cannot tell which form is fastest, in ms: both 0.47 (0.40-0.60), replay 0.55 (0.52-0.60), "
+        "compile 3.91 (2.50-4.40) or eager 3.97 (3.80-4.10)."
+    )
+    assert phrases.next_steps(document)[0] == phrases.MEASURE
+    assert "1. Measure the forms" in markdown.render(document)
+    assert phrases.confidence(document).startswith("Confidence 49 % in replay; evidence")
+    document["recommendation"]["confidence"] = 0.5
+    assert phrases.headline(document).startswith("Replay: ")
+
+
+def test_what_was_measured_is_no_guess_however_little_backs_it() -> None:
+    forms = {name: Form(time, time, time, "measured") for name, time in (("eager", 2.0), ("replay", 0.5))}
+    document = judged(
+        "replay", **forms, compile=Form(None, None, None, "measured"), both=Form(None, None, None, "measured")
+    )
+    document["recommendation"]["confidence"] = 0.4
+    assert phrases.headline(document).startswith("Replay: 2.00 -> 0.50 ms")
+
+
+def test_confidence_is_of_the_step_as_it_is() -> None:
+    document = judged("neither")
+    assert phrases.confidence(document).startswith("Confidence 85 % for the step as it is, none for after its repair;")
+    document["recommendation"]["after_fix"] = None
+    assert phrases.confidence(document).startswith("Confidence 85 %;")
+
+
+def test_a_form_that_failed_says_how_in_one_line_of_bounded_length() -> None:
+    failed = Form(None, None, None, "measured", error="RuntimeError: boom " + "x" * 5_000 + "\nsecond")
+    document = judged("neither", compile=failed)
+    told = phrases.alternatives(document)
+    assert "Compile failed: RuntimeError: boom xxx" in told
+    assert "Unknown" not in told
+    assert "second" not in text.render(document)
+    assert "x" * 300 not in text.render(document) + markdown.render(document)
+
+
+@pytest.mark.parametrize(("error", "said"), [(0.0, "differ from eager's"), (0.25, "differ from eager's by up to 0.25")])
+def test_a_form_whose_outputs_differ_says_so_and_pays_for_nothing(error: float, said: str) -> None:
+    wrong = Form(0.5, 0.5, 0.5, "measured", outputs="differ", largest_error=error, break_even_steps=9.0, setup_s=1.0)
+    document = judged("neither", replay=wrong)
+    row = next(row for row in phrases.form_rows(document) if row.name == "replay")
+    assert row.held_up.endswith(said)
+    assert row.pays_after == ""
+    assert runs.set_up(document) == ""
+    assert "Not replay: 0.50 ms, its outputs differ." in phrases.alternatives(document)
+
+
+def test_steps_that_are_alike_have_one_length() -> None:
+    document = judged("replay")
+    document["attribution"]["window_ns"] = 5 * 565_000
+    document["window"] |= {"steps": 5, "step_ms": {"median": 0.565, "min": 0.565, "max": 0.565}}
+    assert phrases.step(document) == "0.56 ms a step, each of 5"
+
+
+def test_a_saving_says_whether_it_is_the_most_or_what_is_expected() -> None:
+    assert phrases.saving(told("sync_points", 2.0)) == "Saves up to 2.00 ms."
+    assert phrases.saving(told("host_bound_dispatch", 2.0)) == "Saves about 2.00 ms."
+
+
+def test_communication_that_takes_much_is_named_at_once() -> None:
+    document = judged("neither")
+    classes = document["attribution"]["classes"]
+    classes["kernel"] = {"ns": 11_000_000, "parts": {"compute": 5_000_000, "communication": 6_000_000}}
+    assert "% of it in communication that nothing hides." in phrases.boundness(document)
+
+
+def test_a_measured_step_of_the_host_says_what_its_range_leaves_out() -> None:
+    host = judged("replay", eager=Form(5.0, 4.9, 5.1, "measured"))
+    assert "about 20 % more or less" in runs.between_processes(host)
+    assert runs.between_processes(judged("replay")) == ""
+    host["attribution"]["classes"]["kernel"]["ns"] = 15_000_000
+    assert runs.between_processes(host) == ""

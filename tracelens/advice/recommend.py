@@ -142,9 +142,11 @@ def _device_work(case: Case, name: str) -> float:
 
 
 def _at_least(least: float, form: Form) -> Form:
-    """The form with no time in ms below the least."""
-    step, low, high = (None if ms is None else max(ms, least) for ms in (form.step_ms, form.low, form.high))
-    return replace(form, step_ms=step, low=low, high=high)
+    """The form with no time in ms below the least, and as much room above it as before."""
+    if not form.step_ms or form.step_ms >= least:
+        return form
+    high = least * (form.high or form.step_ms) / form.step_ms
+    return replace(form, step_ms=least, low=least, high=high)
 
 
 def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:

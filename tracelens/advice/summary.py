@@ -6,7 +6,7 @@ from typing import Final
 
 from tracelens.advice.case import Case
 from tracelens.advice.results import AfterFix, Blocker, Form
-from tracelens.advice.verdict import candidates, speedup
+from tracelens.advice.verdict import EVEN, candidates, speedup
 from tracelens.model.units import milliseconds
 
 SURE: Final = 0.7
@@ -43,14 +43,15 @@ def summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Blocke
     """What to do, what it gains, what it runs despite, and what to repair first or what bounds the step."""
     why = _repair(case, after, first) if first else case.reason
     if chosen == case.now:
-        return f"{_stay(case)} {why}".strip()
+        return f"{_stay(case, sure)} {why}".strip()
     return f"{_use(case, chosen, sure)} {_despite(case.forms[chosen], chosen, first)}{why}".strip()
 
 
 def _use(case: Case, chosen: str, sure: float) -> str:
     now, then = case.forms[case.now], case.forms[chosen]
     action = _action(case, chosen, then.variant)
-    said = f"Perhaps {_lower(action)}" if sure < SURE and _may_be_none(case, chosen) else action
+    doubtful = sure < EVEN or (sure < SURE and _may_be_none(case, chosen))
+    said = f"Perhaps {_lower(action)}" if doubtful else action
     return f"{said}: {_time(now)} becomes {_time(then)}."
 
 
@@ -97,11 +98,15 @@ def _repair(case: Case, after: AfterFix | None, first: tuple[Blocker, ...]) -> s
     return f"Repair first: {first[0].message}; then {_lower(action)}, about {step} ms."
 
 
-def _stay(case: Case) -> str:
+def _stay(case: Case, sure: float) -> str:
     """That the form in use is kept, as far as the trace shows the others."""
+    known = [name for name in candidates(case.forms, case.now) if name != case.now]
+    if sure < EVEN and known:
+        return "Whether another form would pay, the trace does not tell."
+    if case.now == "eager" and not known:
+        return "No other form can run as the step is."
     if case.now == "eager":
         return "Neither torch.compile nor CUDA Graph replay would pay as the step is."
-    known = [name for name in candidates(case.forms, case.now) if name != case.now]
     begin = f"The step is already {DONE[case.now]};"
     if not known:
         return f"{begin} what the other forms would take this trace does not show."

@@ -15,6 +15,8 @@ TOLERANCE: Final = 0.05
 """A choice this close to the best is as good as right."""
 LAUNCHED: Final = ("eager", "compile")
 """The forms in which the host launches each kernel."""
+EVEN: Final = 0.5
+"""Confidence below which reports name the forms and not which is best. [more likely wrong than right]"""
 HOST_BOUND: Final = 1.2
 """A step this much longer than its device work is one of the host. [judgement]"""
 PROCESS_SIGMA: Final = 0.2

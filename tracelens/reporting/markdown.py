@@ -11,7 +11,7 @@ from tracelens.model import units
 from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS
 from tracelens.reporting.grid import Column
-from tracelens.reporting.printable import printable, short_place
+from tracelens.reporting.printable import printable
 from tracelens.reporting.schema import Document
 from tracelens.reporting.views import View, views
 
@@ -77,17 +77,16 @@ def _forms(document: Document) -> Iterator[str]:
     )
     if any(form["step_ms"] for form in document["forms"].values()):
         yield _table(columns, rows)
+    yield escaped(runs.between_processes(document))
 
 
 def _next(document: Document) -> Iterator[str]:
     advised = document["recommendation"]
-    fixes = (
-        f"{number}. {escaped(fix['advice'])}" + (f" ({code(short_place(fix['where']))})" if fix["where"] else "")
-        for number, fix in enumerate(advised["fix_first"], 1)
+    steps = (
+        f"{number}. {escaped(step)}" + (f" ({code(place)})" if place else "")
+        for number, (step, place) in enumerate(phrases.placed_steps(document), 1)
     )
-    yield "\n".join(fixes)
-    if not advised["fix_first"]:
-        yield "\n".join(f"{number}. {escaped(step)}" for number, step in enumerate(phrases.next_steps(document), 1))
+    yield "\n".join(steps)
     yield escaped(phrases.after_fix(document))
     if advised["snippet"]:
         yield f"```python\n{advised['snippet'].strip()}\n```"

@@ -3,57 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
+from tracelens.advice.verdict import EVEN
 from tracelens.model import units
-from tracelens.reporting import runs
-from tracelens.reporting.printable import short_place
-from tracelens.reporting.schema import Document, FindingEntry, FormEntry, RepairEntry
+from tracelens.reporting.forms import FORMS, advised_form, candidates, failure, held_up, own_form, source, span
+from tracelens.reporting.forms import form_rows as form_rows
+from tracelens.reporting.forms import hold_ups as hold_ups
+from tracelens.reporting.printable import head, short_place
+from tracelens.reporting.schema import AfterFixEntry, Document, FindingEntry, FormEntry, RepairEntry
 
-FORMS: Final = ("eager", "compile", "replay", "both")
+SHORT_CELLS: Final = 60
+"""Of what made a form fail, in the headline's company."""
 NO_GAIN: Final = 0.97
 """A form that takes at least this share of the trace's own form is not worth its trouble."""
+TALKS: Final = 0.2
+"""Share of the traced time in exposed communication from which it is named at once. [judgement]"""
 LARGE: Final = 0.1
 """Share of the step that a finding's repair saves from which it is the answer where no form is. [judgement]"""
-SHOWN_REASONS: Final = 4
-"""Blockers told of one form; --json has them all."""
+MEASURE: Final = "Measure the forms before you change code: tracelens capture SCRIPT."
 PROFILED: Final = 0.05
 """Least relative difference of the recorded step to the one without the profiler that is worth a line."""
-
-
-class FormRow(NamedTuple):
-    """One form as cells of a table; "" where there is nothing to say."""
-
-    name: str
-    step: str
-    range: str
-    speedup: str
-    source: str
-    predicted: str
-    """What the trace alone predicts of a measured form, with the error."""
-    pays_after: str
-    held_up: str
-    """What blocks the form or costs it time, or why its time is not known."""
-    advised: bool
-
-
-def own_form(document: Document) -> str:
-    """The form that the trace's step runs in, as far as the document has a time for it; eager where that was
-    measured, and else."""
-    form = document["trace"]["form"]
-    known = form in document["forms"] and document["forms"][form]["step_ms"] is not None
-    eager = document["forms"].get("eager")
-    is_measured = eager is not None and eager["source"] == "measured" and eager["step_ms"] is not None
-    return form if known and not is_measured else "eager"
-
-
-def advised_form(document: Document) -> str | None:
-    """The form that the verdict says to run; None when it abstains."""
-    verdict = document["recommendation"]["verdict"]
-    return None if verdict == "abstain" else own_form(document) if verdict == "neither" else verdict
 
 
 def headline(document: Document) -> str:
@@ -65,12 +37,33 @@ def headline(document: Document) -> str:
     form, now = document["forms"][advised], document["forms"][own]
     if form["step_ms"] is None:
         return f"{verdict.capitalize()}."
+    if is_guess(document):
+        return f"Cannot tell which form is fastest, in ms: {_runners(document)}. {_repaired(document)}".strip()
     after = f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
     if verdict == "neither":
         return _stays(document, own, after)
     if verdict == own or now["step_ms"] is None:
         return f"{verdict.capitalize()}, as it runs now: {after}."
     return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}."
+
+
+def is_guess(document: Document) -> bool:
+    """Whether the verdict is more likely wrong than right, and more than one form may be meant."""
+    advised, forms = document["recommendation"], candidates(document)
+    sure = advised["verdict"] == "abstain" or advised["confidence"] >= EVEN
+    return not sure and len(forms) > 1 and any(document["forms"][name]["source"] == "predicted" for name in forms)
+
+
+def _runners(document: Document) -> str:
+    """The forms that may be the fastest with their ranges: "both 1.82 (0.49-7.10) or replay 3.15 (3.11-3.18)"."""
+    times = {name: document["forms"][name] for name in candidates(document)}
+    ranked = sorted(times, key=lambda name: times[name]["step_ms"] or 0.0)
+    told = [f"{name} {units.milliseconds(times[name]['step_ms'] or 0.0)} ({_ends(times[name])})" for name in ranked]
+    return f"{', '.join(told[:-1])} or {told[-1]}"
+
+
+def _ends(form: FormEntry) -> str:
+    return span(form["low"], form["high"]) or "no range"
 
 
 def _stays(document: Document, own: str, after: str) -> str:
@@ -82,9 +75,9 @@ def _stays(document: Document, own: str, after: str) -> str:
     if not fixes:
         return f"{keep}: {stays}"
     ms = fixes[0]["saving_ms"]
-    gain = f": up to -{units.milliseconds(ms)} ms" if ms else ""
-    head = keep if own != "eager" else "Neither form"
-    return f"{head}; {_FIX[fixes[0]['rule']]}{gain}. Else {stays}"
+    gain = f", which saves {_about(fixes[0])}{units.milliseconds(ms)} ms" if ms else ""
+    begin = keep if own != "eager" else "Neither form"
+    return f"{begin}; {_FIX[fixes[0]['rule']]}{gain}. Else {stays}"
 
 
 def instead(document: Document) -> list[FindingEntry]:
@@ -100,9 +93,14 @@ def instead(document: Document) -> list[FindingEntry]:
 
 def next_steps(document: Document) -> list[str]:
     """What to do first, a numbered line each: the repairs, or what helps instead of another form."""
+    return [f"{advice} ({place})" if place else advice for advice, place in placed_steps(document)]
+
+
+def placed_steps(document: Document) -> list[tuple[str, str]]:
+    """The same, each with its place in the code apart; "" where there is none."""
     repairs = [(fix["advice"], short_place(fix["where"])) for fix in document["recommendation"]["fix_first"]]
     helps = [(f"{finding['advice']} {saving(finding)}".strip(), "") for finding in instead(document)]
-    return [f"{advice} ({place})" if place else advice for advice, place in repairs or helps]
+    return [*([(MEASURE, "")] if is_guess(document) else []), *(repairs or helps)]
 
 
 def explanation(document: Document) -> str:
@@ -124,10 +122,12 @@ def boundness(document: Document) -> str:
     if unknown > max(waits, works):
         return f"For {units.percent(unknown)} of the traced {what} the trace does not say what the GPU waits for."
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
+    talks = classes["kernel"]["parts"].get("communication", 0) / window_ns
+    alone = f", {units.percent(talks)} of it in communication that nothing hides" if talks >= TALKS else ""
     lengths = _lengths(document)
     unprofiled = min(works * lengths[0] / lengths[1], 1.0) if lengths else works
     turns = f"; without the profiler it works for about {units.percent(unprofiled)}" if works < 0.5 < unprofiled else ""
-    return f"{units.percent(part)} of the traced {what} the GPU {does}{turns if waits > works else ''}."
+    return f"{units.percent(part)} of the traced {what} the GPU {does}{turns if waits > works else alone}."
 
 
 def profiled(document: Document) -> str:
@@ -157,7 +157,8 @@ def alternatives(document: Document) -> str:
     if advised == own or form["source"] != "predicted":
         return " ".join(told)
     reasons, label = held_up(form), advised.capitalize()
-    return " ".join([*told, f"{label} is held up by: {reasons}." if reasons else f"Nothing blocks {advised}."])
+    free = f"Nothing in the trace blocks {advised}."
+    return " ".join([*told, f"{label} is held up by: {reasons}." if reasons else free])
 
 
 def confidence(document: Document) -> str:
@@ -165,10 +166,12 @@ def confidence(document: Document) -> str:
     advised = document["recommendation"]
     if advised["verdict"] == "abstain":
         return ""
+    guess = f" in {advised_form(document)}" if is_guess(document) else ""
+    scope = f" for {unit(document)} as it is, none for after its repair" if advised["after_fix"] else ""
     evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
     alone = "; the measured times stand alone: no usable trace backs them"
     unbacked = alone if document["trust"]["level"] == "unusable" else ""
-    return f"Confidence {units.percent(advised['confidence'])}{evidence}{unbacked}."
+    return f"Confidence {units.percent(advised['confidence'])}{guess}{scope}{evidence}{unbacked}."
 
 
 def stretch(document: Document) -> str:
@@ -179,51 +182,6 @@ def stretch(document: Document) -> str:
 def unit(document: Document) -> str:
     """What the forms' times are of."""
     return "the step" if document["window"]["steps"] else "this stretch"
-
-
-def form_rows(document: Document) -> Iterator[FormRow]:
-    """The four forms, simplest first."""
-    own = document["forms"].get(own_form(document))
-    now = own["step_ms"] if own else None
-    for name in FORMS:
-        form = document["forms"].get(name)
-        if form is not None:
-            yield FormRow(
-                name=name,
-                step="-" if form["step_ms"] is None else units.milliseconds(form["step_ms"]),
-                range=_range(form["low"], form["high"]),
-                speedup="" if now is None or not form["step_ms"] else _times(now / form["step_ms"]),
-                source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
-                predicted=runs.beside(form),
-                pays_after=runs.pays_after(form),
-                held_up=held_up(form) or form["error"] or "",
-                advised=name == advised_form(document),
-            )
-
-
-def held_up(form: FormEntry) -> str:
-    """What blocks a form, costs it time or forbids it, with the places; "" when nothing does."""
-    told = [_at(blocker["message"], blocker["where"]) for blocker in form["blockers"]]
-    more = [f"{len(told) - SHOWN_REASONS} more"] if len(told) > SHOWN_REASONS else []
-    return "; ".join([*_differs(form), *told[:SHOWN_REASONS], *more])
-
-
-def hold_ups(document: Document) -> dict[str, list[str]]:
-    """Forms by what holds them up: what several have in common is said once."""
-    found: dict[str, list[str]] = {}
-    for row in form_rows(document):
-        if row.held_up:
-            found.setdefault(row.held_up, []).append(row.name)
-    return found
-
-
-def source(form: FormEntry) -> str:
-    """Where a form's time comes from, with its range and the prediction beside a measurement."""
-    span = f"{form['source']} {_range(form['low'], form['high'])}".strip()
-    if form["predicted"] is None:
-        return span
-    predicted = form["predicted"]
-    return f"{span}; predicted {_range(predicted['low'], predicted['high'])}"
 
 
 def failed_checks(document: Document) -> list[str]:
@@ -243,11 +201,13 @@ def step(document: Document) -> str:
     spread, steps = window["step_ms"], window["steps"]
     if not steps or spread["median"] is None:
         return f"{units.duration(length)}, {_STRETCH.get(window['kind'], window['kind'])}"
-    mean = units.milliseconds(units.to_ms(length) / steps)
+    mean = units.milliseconds(length / steps / units.NS_PER_MS)
     if steps == 1:
         return f"{mean} ms, 1 step"
-    span = f"median {units.milliseconds(spread['median'])}, {_range(spread['min'], spread['max'])}"
-    return f"{mean} ms a step, the mean of {steps:,} ({span})"
+    if spread["min"] == spread["max"]:
+        return f"{mean} ms a step, each of {steps:,}"
+    ends = f"median {units.milliseconds(spread['median'])}, {span(spread['min'], spread['max'])}"
+    return f"{mean} ms a step, the mean of {steps:,} ({ends})"
 
 
 def over(document: Document) -> str:
@@ -279,9 +239,12 @@ def after_fix(document: Document) -> str:
     after = document["recommendation"]["after_fix"]
     if after is None:
         return ""
-    span = _range(after["low"], after["high"])
-    told = f"After that: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms (predicted {span})."
+    told = f"After that: {after['verdict']}, {_repaired_time(after)}."
     return f"{told} {_below_device(document, after['verdict'], after['step_ms'])}".strip()
+
+
+def _repaired_time(after: AfterFixEntry) -> str:
+    return f"{units.milliseconds(after['step_ms'])} ms (predicted {span(after['low'], after['high'])})"
 
 
 def _below_device(document: Document, form: str, ms: float) -> str:
@@ -300,9 +263,14 @@ def evidence(finding: FindingEntry) -> str:
 
 
 def saving(finding: FindingEntry) -> str:
-    """What a finding may save: "Saves up to 2.98 ms.", or ""."""
+    """What a finding may save: "Saves up to 2.98 ms." or "Saves about 2.98 ms.", or ""."""
     ms = finding["saving_ms"]
-    return f"Saves up to {units.duration(max(1, round(ms * units.NS_PER_MS)))}." if ms else ""
+    return f"Saves {_about(finding)}{units.duration(max(1, round(ms * units.NS_PER_MS)))}." if ms else ""
+
+
+def _about(finding: FindingEntry) -> str:
+    """What a saving is: the most that there is to save, or the difference of two forms."""
+    return "about " if finding["rule"] in _EXPECTED else "up to "
 
 
 def sentence(text: str) -> str:
@@ -317,6 +285,7 @@ def left_out(document: Document, table: str) -> str:
 
 
 _FIX: Final = {rule.id: rule.fix for rule in RULES if rule.fix}
+_EXPECTED: Final = frozenset(rule.id for rule in RULES if rule.expects)
 _BOUND: Final = "device_limit"
 """The rule that tells a step at its device's limit."""
 _DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)")
@@ -333,16 +302,21 @@ _RECORDED: Final = {
 def _alternative(document: Document, name: str) -> str:
     form, now = document["forms"][name], document["forms"][own_form(document)]["step_ms"]
     label = "compile alone" if name == "compile" else name
+    if form["step_ms"] is None and not form["blockers"]:
+        return f"{name.capitalize()} failed: {sentence(head(failure(form), SHORT_CELLS))}"
     if form["step_ms"] is None:
         return f"{label.capitalize()} blocked: {_short(form['blockers'][0]['message'])}."
     if idle := [blocker["message"] for blocker in form["blockers"] if blocker["id"] == NO_GRAPH]:
         return f"Not {label}: {_short(idle[0])}."
-    gains = now is None or (form["step_ms"] < NO_GAIN * now and form["outputs"] != "differ")
-    return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])} ms."
+    differs = form["outputs"] == "differ"
+    gains = now is None or (form["step_ms"] < NO_GAIN * now and not differs)
+    why = ", its outputs differ" if differs else ""
+    return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])} ms{why}."
 
 
 def _is_unknown(form: FormEntry) -> bool:
-    return form["step_ms"] is None and not form["blockers"]
+    """Whether neither the trace nor an attempt tells of the form."""
+    return form["step_ms"] is None and not form["blockers"] and form["source"] == "predicted"
 
 
 def _lengths(document: Document) -> tuple[float, float, str] | None:
@@ -368,30 +342,9 @@ def _repaired(document: Document) -> str:
     names = [_short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     what = f" ({names[0]}{more})" if names else ""
-    return f"After repair{what}: {after['verdict']}, {units.milliseconds(after['step_ms'])} ms."
+    return f"After repair{what}: {after['verdict']}, {_repaired_time(after)}."
 
 
 def _short(message: str) -> str:
     """A blocker's message without its details."""
     return _DETAILS.split(message, maxsplit=1)[0]
-
-
-def _differs(form: FormEntry) -> list[str]:
-    if form["outputs"] != "differ":
-        return []
-    error = "" if form["largest_error"] is None else f" by up to {form['largest_error']:.3g}"
-    return [f"not advised, its outputs differ from eager's{error}"]
-
-
-def _at(message: str, where: str | None) -> str:
-    """A message with its place."""
-    place = short_place(where)
-    return f"{message} at {place}" if place and place not in message else message
-
-
-def _range(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else units.millisecond_range(low, high)
-
-
-def _times(factor: float) -> str:
-    return f"{factor:.2f}x" if factor < 9.995 else f"{units.significant(factor)}x"

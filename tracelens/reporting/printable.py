@@ -30,6 +30,11 @@ def cut(text: str, width: int, more: str = "…") -> str:
     return _fitting(text, room - cells(tail)) + more + tail
 
 
+def head(text: str, width: int) -> str:
+    """The head of the text in at most `width` columns, with "..." where something is left out."""
+    return text if cells(text) <= width else _fitting(text, width - 3) + "..."
+
+
 def pad(text: str, width: int, align: str = "<") -> str:
     """The text with spaces up to `width` columns."""
     space = " " * max(0, width - cells(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tracelens.advice.verdict import HOST_BOUND, LAUNCHED, PROCESS_SIGMA
 from tracelens.model import units
 from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import Document, FormEntry, RunEntry
@@ -23,9 +24,10 @@ def beside(form: FormEntry) -> str:
 
 
 def pays_after(form: FormEntry) -> str:
-    """After how many steps a measured set-up has paid: "1,080 steps"; "" where it never does or is not known."""
+    """After how many steps a measured set-up has paid: "1,080 steps"; "" where it never does or is not known, or
+    where the form must not be used."""
     steps = form["break_even_steps"]
-    if form["source"] != "measured" or steps is None:
+    if form["source"] != "measured" or steps is None or form["outputs"] == "differ":
         return ""
     return units.counted(max(1, round(steps)), "step")
 
@@ -47,6 +49,19 @@ def _warm(document: Document) -> str:
         return ""
     spared = compiled["source"] == "measured" and both["setup_s"] < compiled["setup_s"]
     return " Both starts with what compile left in the compiler's cache." if spared else ""
+
+
+def between_processes(document: Document) -> str:
+    """What the ranges of measured forms do not hold, where the host sets one of them; or ""."""
+    steps, works = document["window"]["steps"], document["attribution"]["classes"]["kernel"]["ns"]
+    forms = [form for name in LAUNCHED if (form := document["forms"].get(name)) is not None]
+    least = HOST_BOUND * units.to_ms(works) / (steps or 1)
+    if not steps or not any(form["source"] == "measured" and (form["low"] or 0.0) > least for form in forms):
+        return ""
+    return (
+        "Measured ranges are of one process each; a step that its host sets takes about "
+        f"{units.percent(PROCESS_SIGMA)} more or less in the next."
+    )
 
 
 def warnings(document: Document) -> Iterator[str]:

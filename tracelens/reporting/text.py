@@ -114,6 +114,7 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
     for reason, names in phrases.hold_ups(document).items():
         yield from page.text(f"{', '.join(names)}: {reason}", "      ", "    ")
     yield from page.text(runs.set_up(document), "    ")
+    yield from page.text(runs.between_processes(document), "    ")
 
 
 def _why(document: Document, page: Page) -> Iterator[str]:

@@ -42,7 +42,7 @@ from tracelens.advice.rules import (
     sync_points,
     uncalibrated,
 )
-from tracelens.advice.rules.rule import Rule, device_ms, now_ms
+from tracelens.advice.rules.rule import Rule, device_ms, now_ms, severity
 from tracelens.analysis.results import Analysis
 
 LEAST_MS: Final = 1e-3
@@ -105,8 +105,9 @@ def check_all(analysis: Analysis, forms: Mapping[str, Form], *, judged: bool = T
 
 def _worth(finding: Finding, now: float | None, stays: float) -> Finding:
     """The finding without a saving too small to tell, or larger than the step without the profiler has beside the time
-    in ms that stays."""
+    in ms that stays; as severe as that saving."""
     if finding.saving_ms is None:
         return finding
-    saving = finding.saving_ms if now is None else min(finding.saving_ms, now - stays)
-    return replace(finding, saving_ms=None if saving < LEAST_MS else saving)
+    saving = finding.saving_ms if now is None else max(min(finding.saving_ms, now - stays), 0.0)
+    matters = severity(saving / now) if now else finding.severity
+    return replace(finding, saving_ms=None if saving < LEAST_MS else saving, severity=matters)

@@ -68,5 +68,6 @@ RULE: Final = Rule(
     "replay's time less that of both, else eager's less that of compile; at most the time of the kernels.",
     "https://pytorch.org/docs/stable/torch.compiler.html",
     check,
+    expects=True,
     less_work=True,
 )

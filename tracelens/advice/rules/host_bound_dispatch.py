@@ -67,5 +67,6 @@ RULE: Final = Rule(
     "profiler on and are about half as long without it. The saving is eager's time less that of the fastest form.",
     "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
     check,
+    expects=True,
     less_work=True,
 )

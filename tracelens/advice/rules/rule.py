@@ -27,6 +27,8 @@ class Rule:
     """A finding, or None where it does not apply or the trace does not say."""
     fix: str = ""
     """The repair in a few words, where it helps a step that no form helps."""
+    expects: bool = False
+    """The saving is what is expected, the difference of two forms, and not the most that there is to save."""
     less_work: bool = False
     """Its repair makes the device's own work less, so the step may take less than the device works now."""
     of_recording: bool = False
@@ -58,5 +60,6 @@ def host_saving_ms(analysis: Analysis, forms: Mapping[str, Form], ns: float) -> 
 
 
 def severity(share: float) -> str:
-    """How much a finding matters, by its share of the step: critical from 20 %, warning from 5 %. [judgement]"""
+    """How much a finding matters, by the share of the step that it saves, without the profiler; where no saving is
+    known, by that of what it tells of. Critical from 20 %, warning from 5 %. [judgement]"""
     return "critical" if share >= 0.2 else "warning" if share >= 0.05 else "info"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.often import often
 from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
 from tracelens.advice.scaler import wait_repair
 from tracelens.analysis.results import Analysis
 from tracelens.model.intervals import length
-from tracelens.model.units import counted
 
 MEANINGFUL: Final = 0.005
 """Share of the window that removing all waits must be able to save before they are worth naming. [judgement]"""
@@ -23,17 +24,18 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     if not len(syncs) or not window:
         return None
     elsewhere = length(stretches(analysis))
-    low, high = (max(int(syncs[f"saving_{end}_ns"].sum()) - elsewhere, 0) for end in ("low", "high"))
+    high = max(int(syncs["saving_high_ns"].sum()) - elsewhere, 0)
     if high < MEANINGFUL * window:
         return None
+    counts = evidence.counts(analysis, syncs["row"])
     costly = syncs.largest("saving_high_ns", EVIDENCE)
     operator = str(costly["operator"][0] or "")
     return Finding(
         RULE.id,
         severity(high / window),
-        f"{counted(len(syncs), 'wait')} for the device {'drains' if len(syncs) == 1 else 'drain'} the queue"
+        f"{often(counts, 'wait', ' for the device')} {'drains' if counts.max() == 1 else 'drain'} the queue"
         + (f", the dearest in {operator}" if operator else ""),
-        host_saving_ms(analysis, forms, (low + high) / 2),
+        host_saving_ms(analysis, forms, high),
         tuple(costly["handle"]),
         wait_repair(analysis, costly["row"][:1], operator),
     )
@@ -42,9 +44,9 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
 RULE: Final = Rule(
     "sync_points",
     "Sync points",
-    "A wait empties the queue; the device idles until the host has launched again. The saving is the middle of what is "
-    "surely lost and of all idle time that a host without waits would hide, without the host's work outside PyTorch. "
-    "Waits also prevent graph capture.",
+    "A wait empties the queue; the device idles until the host has launched again. The saving is all idle time that a "
+    "host without waits would hide, without the host's work outside PyTorch; less may surely be lost. Waits also "
+    "prevent graph capture.",
     "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization",
     check,
     fix="remove the waits",

@@ -1,0 +1,135 @@
+"""The four forms as rows, read from the report document: their times, and what holds them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tracelens.advice.results import NO_GRAPH
+from tracelens.model import units
+from tracelens.reporting import runs
+from tracelens.reporting.printable import head, short_place
+from tracelens.reporting.schema import Document, FormEntry
+
+FORMS: Final = ("eager", "compile", "replay", "both")
+SHOWN_REASONS: Final = 4
+"""Blockers told of one form; --json has them all."""
+ERROR_CELLS: Final = 200
+"""Of an error's first line; --json has all of it."""
+
+
+class FormRow(NamedTuple):
+    """One form as cells of a table; "" where there is nothing to say."""
+
+    name: str
+    step: str
+    range: str
+    speedup: str
+    source: str
+    predicted: str
+    """What the trace alone predicts of a measured form, with the error."""
+    pays_after: str
+    held_up: str
+    """What blocks the form or costs it time, or why its time is not known."""
+    advised: bool
+
+
+def own_form(document: Document) -> str:
+    """The form that the trace's step runs in, as far as the document has a time for it; eager where that was
+    measured, and else."""
+    form = document["trace"]["form"]
+    known = form in document["forms"] and document["forms"][form]["step_ms"] is not None
+    eager = document["forms"].get("eager")
+    is_measured = eager is not None and eager["source"] == "measured" and eager["step_ms"] is not None
+    return form if known and not is_measured else "eager"
+
+
+def advised_form(document: Document) -> str | None:
+    """The form that the verdict says to run; None when it abstains."""
+    verdict = document["recommendation"]["verdict"]
+    return None if verdict == "abstain" else own_form(document) if verdict == "neither" else verdict
+
+
+def candidates(document: Document) -> list[str]:
+    """The forms that can run and, that in use aside, are not known to give other outputs or to do nothing."""
+    own, forms = own_form(document), document["forms"]
+    return [
+        name for name in FORMS if name in forms and forms[name]["step_ms"] and (name == own or _usable(forms[name]))
+    ]
+
+
+def _usable(form: FormEntry) -> bool:
+    return form["outputs"] != "differ" and all(blocker["id"] != NO_GRAPH for blocker in form["blockers"])
+
+
+def form_rows(document: Document) -> Iterator[FormRow]:
+    """The four forms, simplest first."""
+    own = document["forms"].get(own_form(document))
+    now = own["step_ms"] if own else None
+    for name in FORMS:
+        form = document["forms"].get(name)
+        if form is not None:
+            yield FormRow(
+                name=name,
+                step="-" if form["step_ms"] is None else units.milliseconds(form["step_ms"]),
+                range=span(form["low"], form["high"]),
+                speedup="" if now is None or not form["step_ms"] else _times(now / form["step_ms"]),
+                source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
+                predicted=runs.beside(form),
+                pays_after=runs.pays_after(form),
+                held_up=held_up(form) or failure(form),
+                advised=name == advised_form(document),
+            )
+
+
+def held_up(form: FormEntry) -> str:
+    """What blocks a form, costs it time or forbids it, with the places; "" when nothing does."""
+    told = [_at(blocker["message"], blocker["where"]) for blocker in form["blockers"]]
+    more = [f"{len(told) - SHOWN_REASONS} more"] if len(told) > SHOWN_REASONS else []
+    return "; ".join([*_differs(form), *told[:SHOWN_REASONS], *more])
+
+
+def hold_ups(document: Document) -> dict[str, list[str]]:
+    """Forms by what holds them up: what several have in common is said once."""
+    found: dict[str, list[str]] = {}
+    for row in form_rows(document):
+        if row.held_up:
+            found.setdefault(row.held_up, []).append(row.name)
+    return found
+
+
+def source(form: FormEntry) -> str:
+    """Where a form's time comes from, with its range and the prediction beside a measurement."""
+    told = f"{form['source']} {span(form['low'], form['high'])}".strip()
+    if form["predicted"] is None:
+        return told
+    predicted = form["predicted"]
+    return f"{told}; predicted {span(predicted['low'], predicted['high'])}"
+
+
+def failure(form: FormEntry) -> str:
+    """Why a form has no time, in one line; "" where nothing was said."""
+    lines = (form["error"] or "").splitlines()
+    return head(lines[0], ERROR_CELLS) if lines else ""
+
+
+def _differs(form: FormEntry) -> list[str]:
+    if form["outputs"] != "differ":
+        return []
+    error = f" by up to {form['largest_error']:.3g}" if form["largest_error"] else ""
+    return [f"not advised, its outputs differ from eager's{error}"]
+
+
+def _at(message: str, where: str | None) -> str:
+    """A message with its place."""
+    place = short_place(where)
+    return f"{message} at {place}" if place and place not in message else message
+
+
+def span(low: float | None, high: float | None) -> str:
+    """Both ends of a range in ms; "" where one is not known."""
+    return "" if low is None or high is None else units.millisecond_range(low, high)
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.2f}x" if factor < 9.995 else f"{units.significant(factor)}x"
