@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tracelens.exitcodes import ExitCode
+
 if TYPE_CHECKING:
     from tracelens.loading.runs import Run
     from tracelens.tui.app import TraceLens
@@ -41,8 +43,11 @@ def run(
     gc.enable()
     app = app_class(opening, place=place, files=files, folder=path, run=run)
     app.ascii = ascii or not (sys.stdout.encoding or "").lower().startswith("utf")
-    app.run(mouse=mouse)
-    return app.return_code or 0
+    code = app.run(mouse=mouse)
+    if app.defect is not None:
+        raise app.defect
+    # Whoever leaves says with which code; all other ends are defects.
+    return int(ExitCode.UNREADABLE) if code is None else code
 
 
 def _imported_app() -> type[TraceLens]:

@@ -23,7 +23,7 @@ from tracelens.tui.actions import EVERYWHERE, bindings
 from tracelens.tui.plain import PlainText
 from tracelens.tui.rows import Look, Row, row, strong, wrapped
 from tracelens.tui.signals import end_cleanly, resume_once
-from tracelens.tui.terminal import erasing
+from tracelens.tui.terminal import erasing, lenient
 from tracelens.tui.theme import DEFAULTS, THEMES
 from tracelens.tui.visible import VisibleText
 from tracelens.tui.widgets.lines import Lines
@@ -72,14 +72,16 @@ class Shell(App[int]):
         self._said = ""
         self.ascii = False
         """Whether to draw with ASCII alone."""
+        self.defect: Exception | None = None
+        """What of ours ended the app."""
 
     def get_default_screen(self) -> Screen[None]:
         """The screen that the views are on."""
         return Ground(id="_default")
 
     def get_driver_class(self) -> type[Driver]:
-        """The driver of the platform, which leaves nothing behind."""
-        return erasing(super().get_driver_class())
+        """The driver of the platform, which takes any input and leaves nothing behind."""
+        return erasing(lenient(super().get_driver_class()))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What every line goes through before it is drawn."""
@@ -103,18 +105,34 @@ class Shell(App[int]):
         end_cleanly(self._end)
         resume_once()
 
+    def _fatal_error(self) -> None:
+        # Without a traceback on the screen: the command line tells of it in a line, as of every defect.
+        self.defect = self._exception
+        self.panic()
+
     def _end(self) -> None:
         self.exit(int(ExitCode.INTERRUPTED), return_code=int(ExitCode.INTERRUPTED))
 
     def on_resize(self) -> None:
-        """The shell's lines follow the width."""
+        """The shell's lines follow the width; a terminal that is too small keeps no dialog open."""
+        while self.is_too_small and len(self.screen_stack) > 1:
+            self.pop_screen()
         if self.screen_stack and self.screen_stack[0].query("#tabs"):
             self.call_after_refresh(self.sync_lines)
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether nothing can be shown, so that no key but q means anything."""
+        return self.size.width < SMALLEST[0] or self.size.height < SMALLEST[1]
 
     async def on_event(self, event: events.Event) -> None:
         """A key ends the news; what it does draws the status anew."""
         if isinstance(event, events.Key):
             self._said = ""
+        if self.is_too_small and isinstance(event, events.InputEvent | events.Paste):
+            if isinstance(event, events.Key) and event.key in ("q", "ctrl+q", "ctrl+c"):
+                await self.run_action("quit")
+            return
         await super().on_event(event)
 
     @property

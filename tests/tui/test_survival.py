@@ -1,0 +1,141 @@
+"""Whatever a terminal sends, the app lives; and a defect of ours is told of in a line, never as a success."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+from textual.driver import Driver
+
+from tests.tui.screens import opened
+from tracelens.cli import view
+from tracelens.cli.main import main
+from tracelens.tui.app import TraceLens
+from tracelens.tui.terminal import lenient
+
+PATIENCE_S = 30.0
+ODD_INPUT = {
+    "no text": b"\xff\xfe",
+    "half a letter": b"\xc3",
+    "Latin-1": b"\xe9\xe8",
+    "an old report of the mouse": b"\x1b[M \xa0\xa0",
+    "a report from nowhere": b"\x1b[<99999999999;99999999999;0M",
+    "a key beyond all keys": b"\x1b[1114112u",
+    "a paste of Latin-1": b"\x1b[200~caf\xe9\x1b[201~",
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux opens pseudo terminals in this way")
+def test_odd_input_does_not_end_the_app(eager: Path) -> None:
+    app = _App(eager)
+    app.wait(b"What costs most")
+    for sent in ODD_INPUT.values():
+        app.send(sent + b"j")
+        time.sleep(0.2)
+    app.send(b"?")
+    app.wait(b"Esc leaves")
+    app.send(b"qq")
+    assert app.exit_code() == 0
+    assert b"Error" not in app.seen
+
+
+class _App:
+    """The program on a pseudo terminal of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.seen = b""
+        self._pid, self._terminal = pty.fork()
+        if not self._pid:
+            os.execv(sys.executable, [sys.executable, "-m", "tracelens", str(path)])
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+
+    def send(self, keys: bytes) -> None:
+        os.write(self._terminal, keys)
+
+    def wait(self, words: bytes) -> None:
+        """Read until some words were drawn."""
+        end = time.monotonic() + PATIENCE_S
+        while words not in self.seen:
+            assert self._read(), self.seen[-2000:]
+            assert time.monotonic() < end, self.seen[-2000:]
+
+    def exit_code(self) -> int:
+        """Read to the end of the program."""
+        while self._read():
+            pass
+        os.close(self._terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    def _read(self) -> bool:
+        """Whether there was more to read."""
+        if not select.select([self._terminal], [], [], PATIENCE_S)[0]:
+            os.kill(self._pid, signal.SIGKILL)
+            pytest.fail(f"nothing was drawn for {PATIENCE_S} s")
+        try:
+            more = os.read(self._terminal, 65536)
+        except OSError:
+            # What Linux says once the other end is closed.
+            return False
+        self.seen += more
+        return bool(more)
+
+
+@pytest.mark.parametrize("overlay", ["ctrl+p", "e", "slash"])
+async def test_a_terminal_that_is_too_small_takes_no_key_but_q(eager: Path, overlay: str) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("3", overlay)
+        await pilot.pause()
+        for size in ((59, 40), (1, 15)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("pagedown", "enter", "2", "ctrl+p", "pagedown", "G")
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        assert app.view == "kernels"
+        await pilot.press("escape", "escape", "2")
+        await pilot.pause()
+        assert app.view == "timeline"
+        await pilot.resize_terminal(20, 5)
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_a_defect_is_kept_for_the_command_line(eager: Path) -> None:
+    async def fail() -> None:
+        async with opened(eager) as (app, pilot):
+            apps.append(app)
+            app.call_later(lambda: 1 // 0)
+            await pilot.pause()
+
+    apps: list[TraceLens] = []
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    (app,) = apps
+    assert isinstance(app.defect, ZeroDivisionError)
+    assert app.return_value is None
+
+
+def test_a_defect_is_no_success(
+    eager: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(app: TraceLens, *, mouse: bool) -> None:
+        app.defect = ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(TraceLens, "run", fail)
+    monkeypatch.setattr(view, "has_screen", lambda: True)
+    assert main(["view", str(eager)]) == 3
+    told = capsys.readouterr().err
+    assert "internal error" in told
+    assert "ZeroDivisionError" in told
+
+
+def test_drivers_that_decode_by_themselves_stay_as_they_are() -> None:
+    assert lenient(Driver) is Driver
