@@ -93,19 +93,32 @@ def enclosing_among(rows: Int64s, parent: npt.NDArray[np.integer], lane: Int32s,
     """What `enclosing` finds among some events, as index into `rows`, from what it found among all.
 
     rows: ascending. parent: (n,) row above each row or ABSENT. Climbs to the first ancestor among the rows that is
-    open still: where events overlap without nesting, one may have ended before."""
+    open still: where events overlap without nesting, one may have ended before, and all that ended before that."""
     index = np.full(len(parent) + 1, ABSENT, dtype=np.int64)
     index[rows] = np.arange(len(rows))
+    outlives = _outliving(parent, end)
     found = parent[rows].astype(np.int64)
     climbing = np.flatnonzero(found != ABSENT)
     for _ in range(MOST_CLIMBS):
         above = found[climbing]
-        climbing = climbing[(index[above] == ABSENT) | (end[above] <= start[rows[climbing]])]
-        found[climbing] = parent[found[climbing]]
+        ended = end[above] <= start[rows[climbing]]
+        climbs = ended | (index[above] == ABSENT)
+        climbing, above = climbing[climbs], above[climbs]
+        found[climbing] = np.where(ended[climbs], outlives[above], parent[above])
         climbing = climbing[found[climbing] != ABSENT]
         if not len(climbing):
             return index[found]
     return enclosing(lane[rows], start[rows], end[rows])
+
+
+def _outliving(parent: npt.NDArray[np.integer], end: Int64s) -> Int64s:
+    """First ancestor of each event that ends after it, else ABSENT: its parent, but where events do not nest."""
+    found = parent.astype(np.int64)
+    climbing = np.flatnonzero(found != ABSENT)
+    while len(climbing := climbing[end[found[climbing]] <= end[climbing]]):
+        found[climbing] = found[found[climbing]]
+        climbing = climbing[found[climbing] != ABSENT]
+    return found
 
 
 def nearest(parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], wanted: Bools) -> Int64s:
