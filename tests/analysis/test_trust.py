@@ -113,6 +113,14 @@ def test_work_without_a_launch_record(unlinked: int, value: float, level: str) -
     assert judged.level == level
 
 
+def test_work_launched_before_the_recording_is_of_no_step() -> None:
+    builder = TraceBuilder().kernel("before", 0, 8)
+    for step in range(4):
+        builder.step(step, step * 1000, 990)
+        sound(builder, start=step * 1000 + 10)
+    assert check(builder, "complete_steps").value == 3
+
+
 @pytest.mark.parametrize(("lost_in", "whole", "level"), [((), 4, "ok"), ((1, 3), 2, "ok"), ((0, 1, 3), 1, "degraded")])
 @pytest.mark.parametrize("lost", ["cudaLaunchKernel", "gemm"])
 def test_steps_that_lack_records_are_not_whole(lost: str, lost_in: tuple[int, ...], whole: int, level: str) -> None:
@@ -254,6 +262,25 @@ def test_work_that_overlaps_on_its_stream(overlap: int, passed: bool) -> None:
     found = of(judged, "overlap")
     assert found.passed == passed
     assert passed or judged.level == "degraded"
+
+
+@pytest.mark.parametrize("broken", [range(40, 41), range(80)], ids=["one", "all"])
+def test_durations_beyond_the_work_that_follows_make_a_trace_unusable(broken: range) -> None:
+    builder = sound(launches=80)
+    kernels = [event for event in builder.events if event["name"] == "gemm"]
+    for number in broken:
+        kernels[number]["dur"] = 900_000
+    judged = trust(builder)
+    assert judged.level == "unusable"
+    assert of(judged, "overlap").value == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize(("runs", "level"), [(1_500, "ok"), (10_000, "degraded"), (9 * 10**12, "unusable")])
+def test_a_device_event_that_outlasts_the_recording(runs: int, level: str) -> None:
+    """No work follows on its stream that would refute it."""
+    judged = trust(sound(launches=80).launch("last", 1600, 5, at=1610, runs=runs))
+    assert of(judged, "longest").value == pytest.approx(runs / 1610)
+    assert judged.level == level
 
 
 def test_one_long_overlap_in_much_work_passes() -> None:

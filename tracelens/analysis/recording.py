@@ -80,17 +80,17 @@ def incomplete_steps(trace: Trace, steps: Steps, device: int) -> Bools:
     """(counted steps) Whether records of the step are missing: a launch without a kernel, or a kernel without a launch.
 
     Work without a launch belongs to the step of the linked work before it on the device, or to that of the work
-    behind it; where these differ both lack it."""
+    behind it; where these differ both lack it. Work launched before the recording comes first and is of no step."""
     count = len(steps.window.tiles)
     calls = _calls_in(trace, steps, Role.LAUNCH)
     lost = steps.owner[calls[~_has_work(trace)[calls]]]
     work = device_rows(trace, device)
     work = work[np.argsort(trace.events.start[work], kind="stable")]
     linked = np.flatnonzero(trace.links.launch[work] != ABSENT)
-    stray = np.flatnonzero(trace.links.launch[work] == ABSENT)
-    owner = np.concatenate(([ABSENT], steps.owner[work[linked]], [ABSENT]))
-    behind = np.searchsorted(linked, stray)
-    missing = np.concatenate((lost, owner[behind], owner[behind + 1]))
+    owner = np.append(steps.owner[work[linked]], ABSENT)
+    behind = np.searchsorted(linked, np.flatnonzero(trace.links.launch[work] == ABSENT))
+    behind = behind[behind > 0]
+    missing = np.concatenate((lost, owner[behind - 1], owner[behind]))
     return np.bincount(missing[missing != ABSENT], minlength=count) > 0
 
 
@@ -131,18 +131,24 @@ def deferred_share(trace: Trace, steps: Steps, device: int) -> float | None:
 
 
 def lane_overlap(trace: Trace, work: Int64s) -> tuple[float, int] | None:
-    """Share of device time that overlaps earlier work on its own stream, and the longest such overlap in ns."""
+    """Share of device time in which the next work on the same stream has begun, and the longest such overlap in ns."""
     events = trace.events
-    total = int(events.duration[work].sum())
+    total = float(events.duration[work].sum(dtype=np.float64))
     if not total:
         return None
-    _, stream = np.unique(events.stream[work], return_inverse=True)
-    order = np.lexsort((events.start[work], stream))
-    shift = stream[order].astype(np.int64) * (int(events.end[work].max()) + 1)
-    start, end = events.start[work][order] + shift, events.end[work][order] + shift
-    reach = np.append(0, np.maximum.accumulate(end)[:-1])
-    overlap = np.clip(np.minimum(reach, end) - start, 0, None)
-    return int(overlap.sum()) / total, int(overlap.max())
+    order = np.lexsort((events.start[work], events.stream[work]))
+    start, end, stream = events.start[work][order], events.end[work][order], events.stream[work][order]
+    overlap = np.where(stream[1:] == stream[:-1], np.clip(end[:-1] - start[1:], 0, None), 0)
+    return float(overlap.sum(dtype=np.float64)) / total, int(overlap.max(initial=0))
+
+
+def longest_event(trace: Trace, device: int) -> float | None:
+    """Length of the device's longest event over the time in which events began: what no broken duration makes
+    longer."""
+    events, work = trace.events, device_rows(trace, device)
+    start = events.start[events.phase == ord("X")]
+    began = int(start.max() - start.min()) if len(start) else 0
+    return float(events.duration[work].max()) / began if len(work) and began else None
 
 
 def early_share(trace: Trace, work: Int64s) -> float | None:

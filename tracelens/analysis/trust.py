@@ -269,7 +269,7 @@ RULES: Final = (
         "overlap",
         _overlap,
         0.05,
-        None,
+        0.50,
         "work on one stream overlaps by {share}",
         "{share} of device time overlaps other work of its own stream: device times are damaged; record again, "
         "with a newer driver if it persists",
@@ -324,6 +324,15 @@ RULES: Final = (
         0.50,
         "device events have their durations",
         "{share} of device events take no time, so device time is not known; record again, with a newer version",
+    ),
+    Rule(
+        "longest",  # real traces: at most 0.5, sound ones 0.4
+        lambda evidence: recording.longest_event(evidence.trace, evidence.timeline.device),
+        2.0,
+        100.0,
+        "no device event outlasts the recording",
+        "a device event claims {value:,.0f} times as long as was recorded: its duration is broken; give the file that "
+        "export_chrome_trace wrote",
     ),
     Rule(
         "dropped",
