@@ -33,7 +33,7 @@ def test_a_chain_of_pointwise_operators_becomes_one_kernel() -> None:
 
 
 def test_library_kernels_stay_and_split_chains() -> None:
-    found = compiled(*[pointwise(), pointwise(), gemm(50)] * 3)
+    found = compiled(*[pointwise(), pointwise(), gemm(50, 1 << 5)] * 3)
     assert (found.generated_kernels, found.library_kernels) == (3, 3)
     assert found.library == pytest.approx(150_000)
     assert len(found.library_calls) == 3
@@ -228,3 +228,51 @@ def test_copies_into_other_layouts_give_a_tensor_and_a_kernel_each() -> None:
     assert compiled(gemm(50), layout, layout, gemm(50)).generated_kernels == 2
     assert compiled(gemm(50), pointwise(), layout, gemm(50)).generated_kernels == 1
     assert compiled(gemm(50), cast, cast, gemm(50)).generated_kernels == 1
+
+
+def test_rows_too_long_for_the_cache_are_read_again_from_memory() -> None:
+    def softmaxes(length: int) -> float:
+        given = {"shapes": [[(1 << 27) // length, length]], "dtypes": ["float"]}
+        return compiled(*[op("aten::log_softmax", 900, **given)] * 2).generated
+
+    assert softmaxes(1 << 15) > 1.5 * softmaxes(1 << 14)
+    assert softmaxes(1 << 14) == pytest.approx(softmaxes(1 << 13), rel=0.05)
+
+
+def test_what_a_foreach_operator_calls_is_one_of_its_run() -> None:
+    def around(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        trace.op("aten::_foreach_div_", clock.host - 1, 21.5)
+
+    foreach = op("aten::_foreach_add_", 20, shapes=[[[BIG], [BIG]]], dtypes=["TensorList"])
+    assert compiled(foreach, around, pointwise(20, BIG), foreach).generated_kernels == 1
+    assert compiled(foreach, pointwise(20, BIG), foreach).generated_kernels == 3
+
+
+@pytest.mark.parametrize(("row", "kernels"), [(8, 1), (9, 2)])
+def test_reductions_of_few_elements_are_written_out(row: int, kernels: int) -> None:
+    given = {"shapes": [[1 << 14, row]], "dtypes": ["float"], "concrete": ["", "[-1]"]}
+    column = {"shapes": [[1 << 14, row]], "dtypes": ["float"], "concrete": ["", "[0]"]}
+    assert compiled(op("aten::sum", 50, **given), op("aten::sum", 50, **column)).generated_kernels == kernels
+
+
+def test_many_products_write_into_their_concatenation() -> None:
+    joined = {"shapes": [[[256, 64]] * 12, []], "dtypes": ["TensorList", "Scalar"]}
+    products = [gemm(5), gemm(6)] * 6
+    assert compiled(*products, op("aten::cat", 5, **joined)).generated_kernels == 0
+    assert compiled(*products[1:], op("aten::cat", 5, **joined)).generated_kernels == 12
+
+
+def test_a_gate_is_computed_where_it_is_used() -> None:
+    def layer(into: int) -> tuple[Beat, ...]:
+        shapes = {"shapes": [[8, into], [into, 2048]], "dtypes": ["float"] * 2}
+        product = op("aten::mm", 20, kernel="gemm", **shapes)
+        both = {"shapes": [[8, 2048]] * 2, "dtypes": ["float"] * 2}
+        return product, op("aten::silu", 5, shapes=[[8, 2048]], dtypes=["float"]), product, op("aten::mul", 5, **both)
+
+    assert compiled(*layer(512)).generated_kernels == 1
+    assert compiled(*layer(2048)).generated_kernels == 2
+
+
+def test_the_angle_of_complex_numbers_is_generated() -> None:
+    assert compiled(elementwise("aten::angle", BIG, ["c10::complex<float>"])).library_kernels == 0

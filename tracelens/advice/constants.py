@@ -116,10 +116,15 @@ SOFTWARE_FUNCTION: Final = 1.2e-3
 steps]"""
 REDUCTION_LATENCY: Final = 0.5 * US
 """What each reduction of rows that another step of the same kernel waits for adds. [H200, 5 steps]"""
+UNROLLED_ROW: Final = 8
+"""Longest row whose reduction generated code writes out, as work on single elements. [Inductor's default]"""
 PERSISTENT_ROW: Final = 1024
 """Longest row that a generated kernel keeps in registers; longer ones are read again for each reduction. [Inductor]"""
 CACHED_RATE: Final = 3.2
 """Rate of reading a row again, which the cache holds, over that of memory. [H200, 2 steps: 2.6 and 4]"""
+CACHED_ROW: Final = 95e3
+"""Bytes of a row from which the rows that are read at the same time leave the cache: 50 MB for four rows on each of
+132 multiprocessors. [data sheet]"""
 ROW_REDUCTION: Final = 0.3e-3
 """ns per element for each normalisation or reduction of rows held in registers. [H200]"""
 GATHER_REUSE: Final = 1.9

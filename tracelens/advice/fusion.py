@@ -131,7 +131,7 @@ class _Groups:
         """Device time per group: bounded by traffic, arithmetic and the shortest kernel; never above eager."""
         reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
         shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
-        moved = self._traffic() + self._read_again() / C.CACHED_RATE
+        moved = self._traffic() + self._read_again()
         latency = C.REDUCTION_LATENCY * self._sum(
             (self.role == Role.ROW) * (1.0 + self.operators.normalises[self.work])
         )
@@ -159,9 +159,12 @@ class _Groups:
         return (uses * self._first(reads) + self._last(writes) * np.maximum(~reduced, updated)) / reuse
 
     def _read_again(self) -> Floats:
-        """Bytes of long rows that are read once more for each reduction."""
-        rows = (self.role == Role.ROW) & (self.operators.row[self.work] > C.PERSISTENT_ROW)
-        return self._sum(self.operators.bytes[self.work] * rows)
+        """Bytes of long rows that are read once more for each reduction, those from the cache at its rate."""
+        elements, bytes = self.operators.elements[self.work], self.operators.bytes[self.work]
+        row = self.operators.row[self.work]
+        rows = (self.role == Role.ROW) & (row > C.PERSISTENT_ROW)
+        cached = row * bytes / np.maximum(elements, 1) < C.CACHED_ROW
+        return self._sum(bytes * rows / np.where(cached, C.CACHED_RATE, 1.0))
 
     def _arithmetic(self) -> Floats:
         held = (self.role == Role.ROW) & (self.operators.row[self.work] <= C.PERSISTENT_ROW)
@@ -211,7 +214,7 @@ def _breaks(operators: Operators, fused: Int64s) -> Bools:
     """Where a new generated kernel starts among the fusable work."""
     role, elements, alone = operators.role[fused], operators.elements[fused], operators.standalone[fused]
     before, size_before = np.append(-1, role[:-1]), np.append(0.0, elements[:-1])
-    apart = np.diff(_libraries_before(operators, fused), prepend=-1) > 0
+    apart = (np.diff(_libraries_before(operators, fused), prepend=-1) > 0) & ~_passed_by(operators, fused)
     ends = np.isin(before, (Role.FULL, Role.COLUMN, Role.SCATTER)) & ~_side_by_side(operators, fused)
     ends = ends | np.append(False, alone[:-1]) | alone
     foreach = (role == Role.FOREACH) != (before == Role.FOREACH)
@@ -256,6 +259,24 @@ def _rows_in_group(role: Int64s, breaks: Bools) -> Bools:
     rows = np.cumsum(role == Role.ROW)
     start = np.maximum.accumulate(np.where(breaks, np.arange(len(role)), 0))
     return rows - rows[start] + (role[start] == Role.ROW) > 0
+
+
+def _passed_by(operators: Operators, fused: Int64s) -> Bools:
+    """Work on two tensors, one of which the fusable work before a library call made and that call did not read, as of a
+    gate: it is computed where it is used."""
+    elements, role = operators.elements, operators.role[fused]
+    library = np.flatnonzero((operators.role == Role.LIBRARY) & operators.sized)
+    following = np.searchsorted(fused, np.flatnonzero(operators.role == Role.LIBRARY))
+    if not len(fused):
+        return np.empty(0, dtype=np.bool_)
+    before = np.append(0.0, elements[fused])[np.searchsorted(fused, library)]
+    reads = (
+        (elements[library] == before) | (operators.matched[library] == before) | (operators.third[library] == before)
+    )
+    sound = np.bincount(np.searchsorted(fused, library[~reads]), minlength=len(fused) + 1)
+    passed = np.bincount(following, minlength=len(fused) + 1) == sound
+    same = np.append(False, (np.diff(elements[fused]) == 0) & (role[:-1] == Role.POINTWISE))
+    return passed[:-1] & same & (role == Role.POINTWISE) & (operators.inputs[fused] > 1) & operators.sized[fused]
 
 
 def _libraries_before(operators: Operators, fused: Int64s) -> Int64s:

@@ -61,6 +61,8 @@ class Operators:
     """Tensors of that size among the arguments."""
     matched: Floats
     """Elements of the next smaller tensor among the arguments; 0 when there is none."""
+    third: Floats
+    """... and of the next smaller after that."""
     listed: Floats
     """Tensors in the longest list argument."""
     row: Floats
@@ -120,11 +122,15 @@ def describe(region: Region) -> Operators:
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)
     reduces = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
     cheap = names.match(P.POWER) & (plain[:, 1] > 0)
-    roles = np.where(plain[:, 0] > 0, Role.LIBRARY, _roles(region, names, kernels, reduces))
+    roles = np.where(
+        (plain[:, 0] > 0) & ~names.match(P.PARTS), Role.LIBRARY, _roles(region, names, kernels, reduces, sizes[:, 5])
+    )
     from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
     functions, product = [names.match(P.SOFTWARE), names.match(P.HARDWARE) & ~cheap], names.match(P.MATRIX_PRODUCT)
     return Operators(
-        role=np.where(_inlined(roles, sizes[:, 0]), Role.VANISHES, roles),
+        role=np.where(
+            _inlined(roles, sizes[:, 0]) | _given_in_place(roles, operator, product, sizes[:, 4]), Role.VANISHES, roles
+        ),
         name=operator,
         sized=sizes[:, 0] > 0,
         elements=sizes[:, 0],
@@ -133,6 +139,7 @@ def describe(region: Region) -> Operators:
         written=sizes[:, 7],
         inputs=np.where(names.match(P.COPY), np.minimum(sizes[:, 2], 1), sizes[:, 2]),
         matched=sizes[:, 3],
+        third=sizes[:, 8],
         listed=sizes[:, 4],
         row=sizes[:, 5],
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
@@ -179,18 +186,18 @@ def _bare(name: str) -> str:
     return name.removeprefix("aten::").rstrip("_") if name.startswith("aten::") else f"custom {name}"
 
 
-def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int64s:
+def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats, row: Floats) -> Int64s:
     """Role of each piece of work, by the operator first and the kernel's kind where there is none.
 
     dims: as _reduces says. A reduction of unknown dimensions in a single thread block is one to one value."""
-    events = region.trace.events
+    events, operator = region.trace.events, region.trace.links.operator[region.work].astype(np.int64)
     one_value = (dims == 0) | ((dims == 3) & (region.product(A.GRID) == 1))
     reduces = np.select([one_value, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
     kind = kinds(region.trace, region.work)
     orphan = names.match(P.ORPHAN)
     own = np.isin(kind, P.FUSABLE_KINDS) & (origins(region.trace, region.work) == Origin.EAGER)
     rules = (
-        (names.match(P.FOREACH), Role.FOREACH),
+        (names.match(P.FOREACH) | _around(region.trace, operator).match(P.FOREACH), Role.FOREACH),
         (names.match(P.VECTORS), np.where(names.match(P.DOT), Role.FULL, Role.ROW)),
         (names.match(P.FOREIGN) | names.match(P.LIBRARY) | (orphan & ~own), Role.LIBRARY),
         (np.isin(kind, P.LIBRARY_KINDS), Role.LIBRARY),
@@ -198,6 +205,7 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
         (region.memset, Role.VANISHES),
         (names.match(P.SCATTER), Role.SCATTER),
         (names.match(P.COLUMN) & region.training, Role.COLUMN),
+        (names.match(P.REDUCTION) & (reduces == Role.ROW) & (row > 0) & (row <= C.UNROLLED_ROW), Role.POINTWISE),
         (names.match(P.REDUCTION) | (orphan & (kind == Kind.REDUCTION)), reduces),
         (names.match(P.GROUPED), np.where(kernels.match(P.MOMENTS), Role.FULL, Role.POINTWISE)),
         (names.match(P.FIXED) & (not region.training), Role.POINTWISE),
@@ -206,7 +214,6 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats) -> Int6
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
     role = np.where(_inside_library(region) | _accumulates(region), Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
-    operator = region.trace.links.operator[region.work].astype(np.int64)
     ranks = read_arguments(region.trace, operator, (A.SHAPES, A.DTYPES), _rank)[:, 0]
     flat = names.match(P.CONVOLUTION) & (ranks == P.PLANE)
     gone = (role == Role.LIBRARY) & kernels.match(P.CONVERTS_LAYOUT) & flat & (not region.training)
@@ -223,6 +230,14 @@ def _inlined(role: Int64s, elements: Floats) -> Bools:
     """Work on single values beside work on more: generated code computes it where it is used."""
     single = (role == Role.POINTWISE) & (elements == 1)
     return single & bool(((role != Role.LIBRARY) & (role != Role.VANISHES) & ~single).any())
+
+
+def _given_in_place(role: Int64s, operator: Int64s, product: Bools, listed: Floats) -> Bools:
+    """A concatenation of many tensors whose matrix products come right before: each writes where its part belongs."""
+    products = np.cumsum(product & np.append(True, np.diff(operator) != 0)[: len(operator)])
+    fused = (role != Role.LIBRARY) & (role != Role.VANISHES)
+    told = np.append(0, np.maximum.accumulate(np.where(fused, products, 0))[:-1])[: len(operator)]
+    return (role == Role.POINTWISE) & (listed > C.COPIED_INPUTS) & (products - told >= listed)
 
 
 def _into_constant(names: _Names) -> Bools:
@@ -256,7 +271,7 @@ def _accumulates(region: Region) -> Bools:
 
 
 def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
-    """(elements, bytes, inputs, matched, listed, row, read, written) of one operator's arguments."""
+    """(elements, bytes, inputs, matched, listed, row, read, written, third) of one operator's arguments."""
     per_argument = [(tensors(shape), width(dtypes, at)) for at, shape in enumerate(shapes)]
     listed = max((len(group) for group, _ in per_argument), default=0)
     found = [(prod(dims), size, dims[-1]) for group, size in per_argument for dims in group]
@@ -264,13 +279,13 @@ def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
         width(dtypes, at) for at, dims in enumerate(shapes) if dims == [] and at < len(dtypes) and _typed(dtypes[at])
     ]
     if not found and not single:
-        return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0, 0.0, 0.0)
+        return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0, 0.0, 0.0, 0.0)
     if not found:
-        return (1.0, float(single[0]), float(len(single)), 0.0, 0.0, 1.0, float(single[-1]), float(single[0]))
+        return (1.0, float(single[0]), float(len(single)), 0.0, 0.0, 1.0, float(single[-1]), float(single[0]), 0.0)
     elements, size, row = max(found, key=lambda tensor: (tensor[0], tensor[1]))
-    smaller = max((count for count, _, _ in found if count < elements), default=0)
+    smaller, third = (*sorted({count for count, _, _ in found if count < elements}, reverse=True), 0, 0)[:2]
     full = [count * width for count, width, _ in found if count == elements]
-    return (elements, elements * size, len(full), smaller, listed, row, full[-1], full[0])
+    return (elements, elements * size, len(full), smaller, listed, row, full[-1], full[0], third)
 
 
 def _gathered(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
@@ -278,10 +293,10 @@ def _gathered(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
     table, indices = (tensors(shape) for shape in shapes[:2]) if len(shapes) > 1 else ([], [])
     rest = table[0][len(indices) :] if len(table) == 1 else []
     if not rest or not indices:
-        return (0.0,) * 8
+        return (0.0,) * 9
     elements = float(max(map(prod, indices)) * prod(rest))
     size = elements * width(dtypes, 0)
-    return (elements, size, 1.0, 0.0, 0.0, float(rest[-1]), size, size)
+    return (elements, size, 1.0, 0.0, 0.0, float(rest[-1]), size, size, 0.0)
 
 
 def _typed(dtype: Json) -> bool:

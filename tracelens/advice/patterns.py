@@ -52,6 +52,8 @@ BIASED: Final = re.compile(r"^addmm|^baddbmm")
 """Matrix products that add a bias."""
 RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
 """Recurrent layers, each a library call of many kernels."""
+PARTS: Final = re.compile(r"^angle$")
+"""Operators of complex numbers for which code is generated, from their parts. [Inductor's decompositions]"""
 POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
 """Operators of which every tensor argument at a step's head is an input."""
 FOREACH: Final = re.compile(r"^_foreach_")
