@@ -155,6 +155,8 @@ def _mark_profiler(trace: Trace, pieces: _Pieces) -> _Pieces:
 
 def _mark_refill(trace: Trace, pieces: _Pieces, busy: _Pieces, activity: HostActivity) -> _Pieces:
     """Relabel the dispatch that waits left to do, at most as long as each overlapped a busy device."""
+    if not len(activity.waits):
+        return pieces
     begun, ended = trace.events.start[activity.waits], trace.events.end[activity.waits]
     idle = union(pieces.start, pieces.end)
     in_gap = covered(idle, ended, ended + 1) > 0

@@ -60,6 +60,9 @@ def sync_costs(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s, co
     """Costs of the counted ones among all waits of a trace, in a window.
 
     start, end: (n) ns of all waits, in start order. counted: (n) mask of those to remove and to tell of."""
+    if not counted.any():
+        nothing = np.empty(0, dtype=np.int64)
+        return SyncCosts(nothing, nothing, nothing)
     waiting = intersect(_pieces(timeline, timeline.part == Part.SYNC_WAIT), tiles)
     refill = intersect(_pieces(timeline, timeline.part == Part.SYNC_REFILL), tiles)
     low = (_while_waiting(waiting, start, end) + _after_waiting(timeline, refill, end))[counted]
