@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +18,7 @@ from tracelens.tui.actions import EVERYWHERE, Action
 from tracelens.tui.export import FORMATS, PICTURE, default_name
 from tracelens.tui.guide import Guide
 from tracelens.tui.links import VIEWS, Place, Portion
+from tracelens.tui.rows import folded
 from tracelens.tui.search import Query
 from tracelens.tui.views.messages import Asked, Changed, Copy, Details, Ranged, Said, Walk
 from tracelens.tui.widgets.prompt import Prompt
@@ -241,7 +243,8 @@ class TraceLens(Guide):
         """The command that opens this view: of the run, where the trace was opened for it."""
         session, run = self.session, self._run_directory
         if session is not None:
-            of_run = run if session.run is not None or self.view == "forms" else None
+            begins = session.run is not None and session.path == str(session.run.first_trace())
+            of_run = run if begins or self.view == "forms" else None
             self.copy(self.here().command(str(of_run.folder) if of_run is not None else session.path), "the command")
 
     def here(self) -> Place:
@@ -255,7 +258,7 @@ class TraceLens(Guide):
         """The keys."""
         from tracelens.tui.pages.help import help_rows
 
-        self.tell("Keys", help_rows(self.view, self.situation))
+        self.tell("Keys", lambda width: help_rows(self.view, self.situation))
 
     def on_details(self, message: Details) -> None:
         """All that is known of an event, read in a thread."""
@@ -266,7 +269,7 @@ class TraceLens(Guide):
     def _describe(self, session: Session, atlas: Atlas, selection: Selection) -> None:
         from tracelens.tui.pages.details import full
 
-        self.call_from_thread(self.tell, "Details", full(session, atlas, selection))
+        self.call_from_thread(self.tell, "Details", partial(folded, full(session, atlas, selection)))
 
     def action_export(self) -> None:
         """Ask for a format, then for a name."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from textual.message import Message
 
 from tracelens.errors import TraceLensError
@@ -58,7 +60,7 @@ class Guide(Desk):
     def _tell_trust(self, session: Session) -> None:
         from tracelens.tui.pages.checks import checks
 
-        self.tell("Trust", checks(session.document, self.dialog_width))
+        self.tell("Trust", partial(checks, session.document))
 
     async def _follow_to_event(self, link: object) -> None:
         match link:

@@ -95,6 +95,11 @@ def wrapped(words: str, width: int, look: Look = Look.PLAIN, indent: str = "") -
             yield (Piece(indent + part, look),)
 
 
+def folded(rows: Iterable[Row], width: int) -> list[Row]:
+    """Plain rows, the long ones in several of at most `width` cells."""
+    return [part for line in rows for part in wrapped(text(line), width)]
+
+
 def beside(left: Iterable[Row], right: Iterable[Row], width: int, gap: int = 2) -> list[Row]:
     """Two columns of rows, the left one `width` cells wide."""
     first, second = list(left), list(right)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -172,16 +172,11 @@ class Shell(App[int]):
         self.lines("tabs").show([self.tabs()])
         self.sync_status()
 
-    @property
-    def dialog_width(self) -> int:
-        """Cells of a row in what is told: nine tenths of the screen without the border and its padding."""
-        return self.size.width * 9 // 10 - 4
-
-    def tell(self, title: str, rows: Sequence[Row]) -> None:
-        """Show rows over everything else."""
+    def tell(self, title: str, page: Callable[[int], Sequence[Row]]) -> None:
+        """Show what a page gives for a width in cells over everything else."""
         from tracelens.tui.views.dialog import TextDialog
 
-        self.push_screen(TextDialog(f"{title} (Esc leaves)", rows))
+        self.push_screen(TextDialog(f"{title} (Esc leaves)", page))
 
     def copy(self, text: str, what: str) -> None:
         """To the terminal's clipboard, and to a file for terminals that take none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -28,15 +28,19 @@ class TextDialog(ModalScreen[None]):
         Binding("pagedown,space", "scroll(20)", "Page down", show=False),
     ]
 
-    def __init__(self, title: str, rows: Sequence[Row]) -> None:
+    def __init__(self, title: str, page: Callable[[int], Sequence[Row]]) -> None:
         super().__init__()
-        self._title, self._rows = title, rows
+        self._title, self._page = title, page
 
     def compose(self) -> ComposeResult:
         """One box."""
-        lines = Lines(self._rows, id="dialog")
+        lines = Lines(id="dialog")
         lines.border_title = self._title
         yield lines
+
+    def on_resize(self) -> None:
+        """Rows follow the width."""
+        self.call_after_refresh(self.query_one(Lines).fill, self._page)
 
     def action_leave(self) -> None:
         """Back to the view."""

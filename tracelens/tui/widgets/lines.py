@@ -43,7 +43,7 @@ class Lines(ScrollView, can_focus=False):
         top = self.scroll_offset.y
         for y in range(self.size.height):
             before, after = (rows[top + y] if top + y < len(rows) else EMPTY for rows in (old, self._rows))
-            span = changed(before, after, self.size.width) if before != after else None
+            span = changed(before, after, self._width) if before != after else None
             if span is not None:
                 self.refresh(Region(span[0], y, span[1] - span[0], 1))
 
@@ -52,6 +52,11 @@ class Lines(ScrollView, can_focus=False):
         if self.size.width:
             rows = page(self.size.width)
             self.show(rows if len(rows) <= self.size.height else page(self.size.width - 1))
+
+    @property
+    def _width(self) -> int:
+        """Cells that no scroll bar covers."""
+        return self.scrollable_content_region.width
 
     def _measure(self) -> None:
         size = Size(self.size.width, len(self._rows))
@@ -67,7 +72,7 @@ class Lines(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        width, at = self.size.width, self.scroll_offset.y + y
+        width, at = self._width, self.scroll_offset.y + y
         line = crop(self._rows[at], width) if at < len(self._rows) else ()
         styles, ground = styles_of(self), self.rich_style
         segments = [Segment(visible(piece.text), ground + styles[piece.look]) for piece in line]
