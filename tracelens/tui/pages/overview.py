@@ -53,9 +53,10 @@ def _verdict(document: Document, width: int) -> Iterator[Row]:
     for said in (phrases.boundness(document), phrases.explanation(document), phrases.alternatives(document)):
         if said:
             yield from wrapped(said, width)
-    sure, trust = linked(phrases.confidence(document), Look.QUIET), _trust(document)
-    together = (*sure, quiet(" "), *trust) if phrases.confidence(document) else trust
-    yield from [together] if len(text(together)) <= width else [sure, trust]
+    said, trust = phrases.confidence(document), _trust(document)
+    *sure, last = [linked(text(line), Look.QUIET) for line in wrapped(said, width)]
+    together = (*last, quiet(" "), *trust) if said else trust
+    yield from [*sure, together] if len(text(together)) <= width else [*sure, last, trust]
 
 
 def _trust(document: Document) -> Row:
