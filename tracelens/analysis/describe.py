@@ -59,7 +59,7 @@ def _event(trace: Trace, target: Target) -> dict[str, Any]:
         **_times(trace, row),
         **place,
         "where": _where(trace, row),
-        "called_by": _callers(trace, row),
+        "called_by": _mentions(trace, callers(trace, row)),
     }
 
 
@@ -76,15 +76,17 @@ def _where(trace: Trace, row: int) -> str | None:
     return places(trace, np.array([row]))[0]
 
 
-def _callers(trace: Trace, row: int) -> list[str]:
-    """What encloses the event on the host, innermost first, Python frames included."""
+def callers(trace: Trace, row: int) -> Int64s:
+    """Rows of what encloses the event on the host, innermost first, Python frames included.
+
+    What had ended before the event began encloses it no more, even if it holds the beginning of one that does."""
     events, launch = trace.events, int(trace.links.launch[row])
     host = launch if launch != ABSENT else row
     chain = [int(trace.links.parent[host])]
     while chain[-1] != ABSENT:
         chain.append(int(trace.links.parent[chain[-1]]))
     above = np.array(chain[:-1], dtype=np.int64)
-    return _mentions(trace, above[events.end[above] > events.start[host]])
+    return above[events.end[above] > events.start[host]]
 
 
 def _mention(trace: Trace, row: int) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracelens.analysis.describe import describe
+from tracelens.analysis.describe import callers, describe
 from tracelens.analysis.parts import Part
 from tracelens.analysis.where import places
 from tracelens.errors import TraceLensError
@@ -85,19 +85,9 @@ def _event(trace: Trace, atlas: Atlas, selection: Selection) -> Iterator[Row]:
         yield row(quiet("launched   "), _name(trace, launch), quiet(f"  {units.duration(waited)} before it started"))
     if operator not in (ABSENT, at):
         yield row(quiet("operator   "), _name(trace, operator))
-    callers = list(_callers(trace, launch if launch != ABSENT else at))
-    if callers:
-        yield row(quiet("inside     "), " < ".join(callers))
-
-
-def _callers(trace: Trace, at: int) -> Iterator[str]:
-    """Names of what encloses an event, innermost first."""
-    above = int(trace.links.parent[at])
-    for _ in range(CALLERS):
-        if above == ABSENT:
-            return
-        yield _name(trace, above)
-        above = int(trace.links.parent[above])
+    inside = " < ".join(_name(trace, above) for above in callers(trace, at)[:CALLERS].tolist())
+    if inside:
+        yield row(quiet("inside     "), inside)
 
 
 def _name(trace: Trace, at: int) -> str:
