@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -21,8 +20,7 @@ from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import name_column
 from tracelens.analysis.where import places
 from tracelens.loading import load_trace
-from tracelens.loading.choose import load_run
-from tracelens.loading.runs import read_run
+from tracelens.loading.choose import load_found
 from tracelens.model import events
 from tracelens.model.events import ABSENT
 from tracelens.reporting.report import Report
@@ -134,13 +132,13 @@ def report(
     `.to_markdown()`, `.to_json()` and `.to_csv()` render it.
 
     Options and errors are those of `load` and `analyze`. Of a run directory the forms are those measured, and the
-    account is of its first usable trace; without any there is no account. Predicted times in the document are ms
+    account is of its first usable trace; without any there is no account. The file of a trace that lies in the
+    directory of its run keeps what the run measured. Predicted times in the document are ms
     with a range; the verdict is "abstain" where neither trace nor measurement can carry one."""
     if isinstance(source, events.Trace):
         analysis = analyze(source, device=device, step=step, span=span)
         return Report(analysis, advise(analysis))
     path = os.fspath(source)
-    run = None if path == "-" else read_run(Path(path))
-    trace, run = load_run(run, progress=progress) if run else (load(path, progress=progress), None)
+    trace, run = load_found(path, progress=progress)
     analysis = analyze(trace, device=device, step=step, span=span)
     return Report(analysis, advise(analysis, run.forms if run else None), run)

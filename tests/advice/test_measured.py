@@ -276,3 +276,9 @@ def test_a_gain_over_a_measured_replay_is_never_the_miss_of_its_prediction(miss:
     found = replayed(**runs.measured(took)).forms
     assert found["replay"].step_ms == took
     assert found["both"].step_ms == pytest.approx(miss * (alone["both"].step_ms or 0.0))
+
+
+def test_the_account_of_another_form_explains_nothing_of_the_one_in_use() -> None:
+    compiled = [op("triton_poi_fused_add_0", 2, kernel="triton_poi_fused_add_0", host=30)] * 40
+    assert "The host needs" in judged({}, *compiled).recommendation.summary
+    assert "The host needs" not in judged(runs.ALL, *compiled).recommendation.summary

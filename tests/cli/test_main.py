@@ -223,7 +223,7 @@ def test_an_interruption_is_no_traceback(trace: Path, monkeypatch: pytest.Monkey
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tracelens.api, "load_trace", interrupted)
+    monkeypatch.setattr(tracelens.api, "load_found", interrupted)
     assert main(["report", str(trace)]) == ExitCode.INTERRUPTED
     assert capsys.readouterr().err == "tracelens: interrupted\n"
 
@@ -232,7 +232,7 @@ def test_a_defect_of_ours_says_so(trace: Path, monkeypatch: pytest.MonkeyPatch, 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(tracelens.api, "load_trace", broken)
+    monkeypatch.setattr(tracelens.api, "load_found", broken)
     monkeypatch.delenv("TRACELENS_DEBUG", raising=False)
     assert main(["report", str(trace)]) == ExitCode.UNREADABLE
     err = capsys.readouterr().err

@@ -79,11 +79,67 @@ def test_the_document_holds_measurements_predictions_and_the_run(capsys: Capture
     assert found["attribution"]["window_ns"] > 0
 
 
-def test_a_trace_alone_belongs_to_no_run(capsys: Capture) -> None:
+def test_a_trace_keeps_the_facts_of_the_run_that_it_lies_in(capsys: Capture) -> None:
+    runs.write_run(Path("run"), traces=("eager", "compile"))
+    whole = document(capsys, "run")
+    for form in ("eager", "compile"):
+        found = document(capsys, f"run/{form}.pt.trace.json.gz")
+        assert found["run"]["id"] == "e0538255d549"
+        assert found["recommendation"]["verdict"] == "both"
+        assert {name: found["forms"][name]["step_ms"] for name in found["forms"]} == {
+            name: whole["forms"][name]["step_ms"] for name in whole["forms"]
+        }
+
+
+def test_a_trace_that_left_its_run_knows_its_own_form_only(capsys: Capture) -> None:
     runs.write_run(Path("run"))
-    found = document(capsys, "run/eager.pt.trace.json.gz")
+    Path("run/eager.pt.trace.json.gz").rename("moved.json.gz")
+    found = document(capsys, "moved.json.gz")
     assert found["run"] is None
     assert [name for name, form in found["forms"].items() if form["source"] == "measured"] == ["eager"]
+
+
+def test_a_trace_of_another_run_takes_nothing_from_the_one_it_lies_in(capsys: Capture) -> None:
+    runs.write_run(Path("run"))
+    runs.host_bound().stamp(run="deadbeef", form="eager").write(Path("run/eager.pt.trace.json.gz"))
+    assert document(capsys, "run/eager.pt.trace.json.gz")["run"] is None
+
+
+def test_other_ranks_are_named_and_can_be_chosen(capsys: Capture) -> None:
+    runs.write_run(Path("run"))
+    manifest = Path("run/run.json").read_text(encoding="utf-8")
+    Path("run/run.json").unlink()
+    for rank, step in enumerate((0.7, 7.0)):
+        told = json.loads(manifest)
+        told["forms"]["eager"]["step_ms"] = step
+        Path(f"run/run.rank{rank}.json").write_text(json.dumps(told), encoding="utf-8")
+    named = str(Path("run", "run.rank1.json"))
+    assert document(capsys, "run")["run"]["notes"] == [
+        f"the first rank is shown; run.rank1.json is left out: tracelens report {named}"
+    ]
+    other = document(capsys, named)
+    assert other["forms"]["eager"]["step_ms"] == 7.0
+    assert other["run"]["notes"] == []
+
+
+@pytest.mark.parametrize(("step", "said"), [(-1, "-1"), ("fast", "'fast'"), (0, "0"), ("x" * 900, "'xxx")])
+def test_a_measurement_that_is_no_time_is_named(step: object, said: str, capsys: Capture) -> None:
+    runs.write_run(Path("run"), {**runs.ALL, "both": {**runs.ALL["both"], "step_ms": step}})
+    (note,) = document(capsys, "run")["run"]["notes"]
+    assert note.startswith(f"both was measured, but its step_ms {said}")
+    assert len(note) < 120
+    assert printed(capsys, "run").startswith("! both was measured, but")
+
+
+def test_a_trace_that_cannot_be_used_says_why(capsys: Capture) -> None:
+    runs.write_run(Path("run"), traces=())
+    manifest = json.loads(Path("run/run.json").read_text(encoding="utf-8"))
+    for form in ("eager", "compile"):
+        manifest["forms"][form]["trace"] = "/elsewhere/trace.json"
+    Path("run/run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert document(capsys, "run")["run"]["notes"] == [
+        "the traces of eager, compile cannot be used: the manifest names a place outside the run's directory",
+    ]
 
 
 def test_without_any_trace_the_measurements_remain(capsys: Capture) -> None:

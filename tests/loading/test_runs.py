@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests import runs
 from tracelens.errors import UnreadableError
 from tracelens.loading import load_trace
-from tracelens.loading.choose import load_run
+from tracelens.loading.choose import load_run, traces_in
 from tracelens.loading.runs import read_run
 
 
@@ -128,6 +129,15 @@ def test_a_damaged_manifest_is_refused_in_one_line(tmp_path: Path, text: str) ->
         read_run(tmp_path)
     assert str(refused.value).startswith(str(tmp_path / "run.json"))
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_directory_counts_its_traces_only(tmp_path: Path) -> None:
+    trace = runs.host_bound().write(tmp_path / "eager.json.gz")
+    (tmp_path / "step_ms.json").write_text('{"eager": {"step_ms": 3.1}}')
+    with gzip.open(tmp_path / "times.json.gz", "wt") as file:
+        file.write('{"eager": [3.1]}')
+    assert traces_in(tmp_path) == [trace]
+    assert load_trace(tmp_path).source.path == str(trace)
 
 
 def test_what_is_no_manifest_leaves_a_directory_a_directory(tmp_path: Path) -> None:

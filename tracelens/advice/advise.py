@@ -48,14 +48,14 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     region = facts.region
     seen = find_blockers(analysis, region)
     observed = confirmed(seen, measured.get("replay"))
-    known = _calibrated(facts, measured.get("eager"))
+    known = _calibrated(facts, None if analysis.form in DONE else measured.get("eager"))
     forms = _listed(_forms(analysis, facts, known, seen, measured), analysis, observed)
     case = Case(
         analysis,
         forms,
         observed,
         _fixed(analysis, known, observed, forms),
-        reason(known),
+        reason(known) if _now(analysis, forms) == analysis.form or analysis.form not in DONE else "",
         Target(region.training, region.optimizer, not region.same_shapes, is_scaled(trace), is_autocast(trace)),
         _now(analysis, forms),
     )

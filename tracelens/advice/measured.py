@@ -16,6 +16,8 @@ NUMBERS: Final = (
 LARGEST: Final = 1e15
 SHORTEST: Final = 1e-6
 """ms; no step takes less than a ns, and no number of a recording is larger than LARGEST."""
+SHOWN: Final = 40
+"""Characters of a value that is no time."""
 COMPILED: Final = ("compile", "both")
 DID_NOTHING: Final = "compile did nothing (0 graphs), which leaves the processes to differ by chance"
 OUTPUTS: Final = ("match", "differ", "unchecked")
@@ -37,6 +39,18 @@ def measured_forms(stamp: Record | None, recorded: Mapping[str, Record]) -> dict
     read = {name: _form(records[name]) for name in FORMS if name in records}
     known = {name: form for name, form in read.items() if form is not None}
     return _paid({name: _without_graph(name, form, records[name]) for name, form in known.items()})
+
+
+def unusable(recorded: Mapping[str, Record]) -> tuple[str, ...]:
+    """A sentence for each form object that is left out, or whose time is, because it holds no usable time."""
+    told: list[str] = []
+    for name in (name for name in FORMS if name in recorded):
+        given, form = recorded[name].get("step_ms"), _form(recorded[name])
+        if given is not None and (form is None or form.step_ms is None):
+            told.append(f"{name} was measured, but its step_ms {_short(given)} is no time: it is left out")
+        elif form is None:
+            told.append(f"{name} has neither a time nor an error: what was measured of it is left out")
+    return tuple(told)
 
 
 def beside(predicted: Form, measured: Form) -> Form:
@@ -109,6 +123,11 @@ def _told(what: str, count: float | None, reason: object) -> str:
     often = f" ({count:.0f} times)" if count and count > 1 else ""
     lines = reason.strip().splitlines() if isinstance(reason, str) else []
     return f"{what}{often}: {lines[0].strip().rstrip(':.')}" if lines else f"{what}{often}"
+
+
+def _short(value: object) -> str:
+    told = repr(value)
+    return told if len(told) <= SHOWN else f"{told[:SHOWN]}..."
 
 
 def _rows(value: object) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
         metavar="TRACE",
         type=_path,
         help="a .json, .json.gz or .json.zst trace of torch.profiler, a directory that holds one, the directory of a "
-        "run, or - for standard input",
+        "run (of a rank of it: its run.rankN.json), or - for standard input",
     )
 
 

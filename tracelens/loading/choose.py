@@ -6,14 +6,26 @@ from pathlib import Path
 from typing import Final
 
 from tracelens.errors import UnreadableError
+from tracelens.loading.inflate import DamagedStreamError, compression_of, gunzip
 from tracelens.loading.load import Progress, empty_trace, load_file
 from tracelens.loading.repairs import one_line
-from tracelens.loading.runs import FORMS, MANIFESTS, Run, read_run
+from tracelens.loading.runs import FORMS, MANIFESTS, Run, read_run, run_around
 from tracelens.loading.sources import STDIN
 from tracelens.model.events import Trace
 
 SHOWN: Final = 8
 """Traces or runs that an error names at most."""
+BEGINNING: Final = 1 << 18
+"""Bytes of a file that tell whether it is a trace."""
+MARKS: Final = (
+    b'"traceEvents"',
+    b'"schemaVersion"',
+    b'"ph"',
+    b'"deviceProperties"',
+    b'"displayTimeUnit"',
+    b'"otherData"',
+)
+"""Keys of which a trace in a JSON object has one near its beginning."""
 SUFFIXES: Final = (".json", ".json.gz", ".json.zst")
 
 
@@ -30,6 +42,27 @@ def load_trace(path: str | Path, *, progress: Progress | None = None) -> Trace:
     if not usable.traces:
         raise UnreadableError(f"{run.folder}: this run left no usable trace; tracelens report shows what it measured")
     return trace
+
+
+def load_found(path: str | Path, *, progress: Progress | None = None) -> tuple[Trace, Run | None]:
+    """As `load_trace`, and the run: the directory that was named, or the one in which the trace lies as its own."""
+    run = None if str(path) == STDIN else read_run(Path(path))
+    if run is not None:
+        return load_run(run, progress=progress)
+    trace = load_file(_trace_file(path), progress=progress)
+    return trace, None if str(path) == STDIN else _run_of(trace)
+
+
+def _run_of(trace: Trace) -> Run | None:
+    """The run that a trace was recorded in, if it lies in its directory still."""
+    path, stamp = Path(trace.source.path), trace.stamp or {}
+    run = run_around(path, stamp.get("run"))
+    if run is None:
+        return None
+    form = next((form for form, of_form in run.traces.items() if of_form.name == path.name), None)
+    if form is None or trace.stamp:
+        return run if form is None or not _foreign(trace, run, form) else None
+    return run.doubting(form)
 
 
 def load_run(run: Run, *, progress: Progress | None = None) -> tuple[Trace, Run]:
@@ -61,7 +94,7 @@ def _trace_file(path: str | Path) -> str:
     """The path itself, or the only trace inside a directory."""
     if str(path) == STDIN or not Path(path).is_dir():
         return str(path)
-    found = [file for file in sorted(Path(path).iterdir()) if _looks_like_trace(file)]
+    found = traces_in(Path(path))
     if len(found) == 1:
         return str(found[0])
     if not found:
@@ -82,7 +115,23 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
 
 
+def traces_in(folder: Path) -> list[Path]:
+    """The traces in a directory by name: not a run's manifest, a hidden file, or JSON that begins as no trace does."""
+    return [file for file in sorted(folder.iterdir()) if _looks_like_trace(file)]
+
+
 def _looks_like_trace(file: Path) -> bool:
-    """Whether a directory entry is a trace, not a run's manifest or a hidden file."""
     other = file.name.startswith(".") or (file.name.startswith("run.") and file.suffix == ".json")
-    return file.name.endswith(SUFFIXES) and not other and file.is_file()
+    return file.name.endswith(SUFFIXES) and not other and file.is_file() and _begins_as_trace(file)
+
+
+def _begins_as_trace(file: Path) -> bool:
+    """Whether the file may be a trace by its first bytes; what cannot be read may be one, and is refused when named."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(BEGINNING)
+        compression = compression_of(head)
+        text = next(gunzip([head]), b"") if compression == "gzip" else head
+    except (OSError, DamagedStreamError):
+        return True
+    return compression == "zstd" or not text.lstrip().startswith(b"{") or any(mark in text for mark in MARKS)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 import orjson
 
 from tracelens.errors import UnreadableError
+from tracelens.loading.repairs import one_line
 
 MANIFESTS: Final = ("run.json", "run.rank*.json")
 """The manifest of a run, or one of each rank where there are several."""
+LARGEST: Final = 1 << 26
+"""Bytes of a manifest that is named as such. [judgement: those of 1,000 blockers have 1 MB]"""
 SCHEMA_VERSION: Final = 1
 FORMS: Final = ("eager", "compile", "replay", "both")
 Record: TypeAlias = Mapping[str, Any]
@@ -56,16 +60,17 @@ class Run:
         return replace(self, notes=(*self.notes, f"{self.traces[form].name} does not say that it is of this run"))
 
 
-def read_run(folder: Path) -> Run | None:
+def read_run(place: Path) -> Run | None:
     """The run in a directory, None where there is none; UnreadableError, in one line, for a damaged manifest.
 
-    Of several ranks it is the first. An object without forms is a file of another program."""
-    path = folder
+    Of several ranks it is the first, or the one whose manifest is named instead of the directory. An object without
+    forms is a file of another program."""
+    path = place
     try:
-        found = _manifest(folder)
-        if found is None:
+        found = _manifests(place)
+        if not found:
             return None
-        path = found
+        path = found[0]
         manifest: object = json.loads(path.read_bytes(), parse_constant=lambda _: None)
         orjson.dumps(manifest)
     except OSError as error:
@@ -75,20 +80,42 @@ def read_run(folder: Path) -> Run | None:
         raise _damaged(path, str(error)) from None
     if not isinstance(manifest, dict):
         raise _damaged(path, "no JSON object")
-    return _run(folder, path, cast("Record", manifest)) if "forms" in manifest else None
+    return _run(path.parent, found, cast("Record", manifest)) if "forms" in manifest else None
 
 
-def _manifest(folder: Path) -> Path | None:
-    """The manifest in a directory, of several ranks the first one's."""
+def run_around(trace: Path, run_id: object) -> Run | None:
+    """The run in whose directory a trace lies, by the id in its stamp or, where it has none, as one of its forms';
+    None where no sound manifest there is of it."""
+    try:
+        found = [read_run(manifest) for manifest in _manifests(trace.parent)]
+    except (UnreadableError, OSError):
+        return None
+    runs = [run for run in found if run is not None]
+    named = [run for run in runs if any(path.name == trace.name for path in run.traces.values())]
+    same = [run for run in named or runs if run_id is None or run.manifest.get("run", run_id) == run_id]
+    return next((run for run in same if run_id is not None or run in named), None)
+
+
+def _manifests(place: Path) -> list[Path]:
+    """The manifest that is named, or those in a directory, the first rank's first."""
+    if not place.is_dir():
+        is_named = any(fnmatchcase(place.name, pattern) for pattern in MANIFESTS) and place.is_file()
+        return [place] if is_named and _is_object(place) else []
     found = (
         path
         for pattern in MANIFESTS
-        for path in sorted(folder.glob(pattern), key=lambda path: (len(path.name), path.name))
+        for path in sorted(place.glob(pattern), key=lambda path: (len(path.name), path.name))
     )
-    return next((path for path in found if path.is_file()), None)
+    return [path for path in found if path.is_file()]
 
 
-def _run(folder: Path, path: Path, manifest: Record) -> Run:
+def _is_object(path: Path) -> bool:
+    """Whether a file that is named as a manifest may be one: not so large as only traces are."""
+    return path.stat().st_size <= LARGEST
+
+
+def _run(folder: Path, manifests: list[Path], manifest: Record) -> Run:
+    path, *others = manifests
     version = manifest.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise UnreadableError(f"{path}: schema_version {version!r} is not {SCHEMA_VERSION}; use a newer tracelens")
@@ -103,19 +130,38 @@ def _run(folder: Path, path: Path, manifest: Record) -> Run:
     rank = path.stem.removeprefix("run")
     names = {name: forms.get(name, {}).get("trace") or f"{name}{rank}.pt.trace.json.gz" for name in FORMS}
     found = {name: _trace(folder, names[name]) for name in FORMS}
-    return Run(folder, manifest, forms, {name: trace for name, trace in found.items() if trace is not None})
+    lost = {name: why for name, why in found.items() if isinstance(why, str) and forms.get(name, {}).get("trace")}
+    notes = (*_of_other_ranks(others), *_left_out(lost))
+    return Run(folder, manifest, forms, {name: at for name, at in found.items() if isinstance(at, Path)}, notes)
 
 
-def _trace(folder: Path, name: object) -> Path | None:
-    """The file of that name in the folder itself; a name that leads elsewhere is as none."""
+def _left_out(lost: Mapping[str, str]) -> Iterator[str]:
+    """What became of traces that the manifest names, what several have in common once."""
+    for why in dict.fromkeys(lost.values()):
+        names = [name for name in lost if lost[name] == why]
+        yield f"the trace{'s' if len(names) > 1 else ''} of {', '.join(names)} cannot be used: {why}"
+
+
+def _of_other_ranks(manifests: list[Path]) -> tuple[str, ...]:
+    """That other ranks are not shown, and how to see one."""
+    if not manifests:
+        return ()
+    more = f" and those of {len(manifests) - 1} more ranks are" if len(manifests) > 1 else " is"
+    return (f"the first rank is shown; {manifests[0].name}{more} left out: tracelens report {manifests[0]}",)
+
+
+def _trace(folder: Path, name: object) -> Path | str | None:
+    """The file of that name in the folder itself, or why a name that leads elsewhere is as none."""
     if not isinstance(name, str) or name != Path(name).name:
-        return None
+        return "the manifest names a place outside the run's directory"
     path = folder / name
     try:
-        inside = path.is_file() and path.resolve().parent == folder.resolve()
-    except OSError:
-        return None
-    return path if inside else None
+        if not path.is_file():
+            return None
+        inside = path.resolve().parent == folder.resolve()
+    except (OSError, ValueError):
+        return "its name cannot be that of a file"
+    return path if inside else f"{one_line(name)} leads out of the run's directory"
 
 
 def _damaged(path: Path, what: str) -> UnreadableError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from tracelens.advice.measured import measured_forms
+from tracelens.advice.measured import measured_forms, unusable
 from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
@@ -85,7 +85,7 @@ def _run(run: Run) -> schema.RunEntry:
         "environment": cast("dict[str, Any]", environment) if isinstance(environment, dict) else {},
         "measured": list(run.forms),
         "traces": {form: path.name for form, path in run.traces.items()},
-        "notes": [*run.notes, *(note for form in run.forms.values() for note in _texts(form.get("notes")))],
+        "notes": [*run.notes, *unusable(run.forms), *(note for form in run.forms.values() for note in _texts(form.get("notes")))],
     }
 
 

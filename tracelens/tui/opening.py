@@ -54,8 +54,7 @@ Read: TypeAlias = "Callable[[str, Run | None, Report], tuple[Trace, Run | None]]
 
 def read_here(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
     """Read in this thread."""
-    from tracelens.loading import load_trace
-    from tracelens.loading.choose import load_run
+    from tracelens.loading.choose import load_found, load_run
     from tracelens.loading.load import StopReading
 
     def tell(done: int, total: int, events: int) -> None:
@@ -64,7 +63,7 @@ def read_here(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | 
         except Stopped:
             raise StopReading from None
 
-    return (load_trace(path, progress=tell), None) if run is None else load_run(run, progress=tell)
+    return load_found(path, progress=tell) if run is None else load_run(run, progress=tell)
 
 
 class Opening(threading.Thread):
