@@ -114,10 +114,26 @@ def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert slower.endswith("; 5.00 ms without it (measured, slower for a reason other than recording).")
     predicted["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
     assert phrases.profiled(predicted) == (
-        "4.00 ms recorded; 2.00 ms estimated, less than the device works: of a typical step, streams overlapped."
+        "4.00 ms recorded; 2.00 ms estimated, less than the device works: its streams overlap."
     )
     predicted["window"]["steps"] = None
-    assert phrases.profiled(predicted) == ""
+    assert phrases.profiled(predicted).startswith("12.0 ms recorded"), "a stretch counts as one step"
+
+
+def test_of_steps_that_differ_no_mean_is_compared_with_a_typical_one() -> None:
+    document = judged("compile", eager=Form(2.0, 1.8, 2.2, "predicted"))
+    document["window"]["step_ms"] |= {"min": 1.0, "max": 12.0}
+    assert phrases.profiled(document) == "Steps differ; a typical one takes 2.00 ms without the profiler (estimated)."
+    assert phrases.boundness(document) == "85 % of the traced step the GPU waits for the host."
+
+
+def test_how_long_the_device_waits_without_the_profiler() -> None:
+    document = judged("replay", eager=Form(2.0, 1.8, 2.2, "measured"))
+    kernel_ms = document["attribution"]["classes"]["kernel"]["ns"] / 3 / 1e6
+    assert phrases.boundness(document) == (
+        f"85 % of the traced step the GPU waits for the host; without the profiler for about "
+        f"{100 * (1 - kernel_ms / 2):.0f} %."
+    )
 
 
 def test_a_device_that_waits_only_for_the_profilers_host() -> None:

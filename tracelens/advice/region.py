@@ -53,7 +53,8 @@ class Region:
     recorded: float
     """Mean length of the counted steps as traced: what no untraced step of this form exceeds."""
     busy: float
-    """Mean time of the counted steps in which the device is busy, other steps' work included."""
+    """Time in which the device is busy, other steps' work included: that of the mean counted step, for as much work
+    as this one has."""
     speed: float
     """Host time over what the model of the profiler's cost says, where a measurement tells; else 1."""
     outside: float
@@ -105,6 +106,7 @@ def find_region(analysis: Analysis) -> Region | None:
     chosen = _typical(trace, whole) if whole else max(runs, key=lambda step: len(runs[step]))
     work = runs[chosen]
     alike = list(whole.values()) if len(whole) > 1 else [work]
+    durations = _durations(trace, alike, work)
     shapes, host = _shapes(trace), _Host(trace, steps, chosen)
     call = trace.links.launch[work].astype(np.int64)
     waits = host.waits()
@@ -112,7 +114,7 @@ def find_region(analysis: Analysis) -> Region | None:
     return Region(
         trace=trace,
         work=work,
-        duration=_durations(trace, alike, work),
+        duration=durations,
         stream=trace.events.stream[work],
         memset=trace.events.category[work] == Category.MEMSET,
         issued=host.clock(trace.events.end[call]),
@@ -124,7 +126,7 @@ def find_region(analysis: Analysis) -> Region | None:
         call=host.call,
         operators=float((trace.events.category[host.rows] == Category.OPERATOR).sum()),
         recorded=_per_step(analysis, analysis.attribution.window_ns),
-        busy=_per_step(analysis, sum(analysis.attribution.parts["kernel"].values())),
+        busy=_busy(analysis, alike, durations),
         speed=1.0,
         outside=outside_ns(analysis),
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
@@ -163,6 +165,12 @@ def _durations(trace: Trace, runs: list[Int64s], work: Int64s) -> Floats:
     """Ns of each piece of work of one run, mean over all where they run the same kernels."""
     same = _alike(runs, trace.events.name)
     return trace.events.duration[np.vstack(runs) if same else work[None]].mean(axis=0)
+
+
+def _busy(analysis: Analysis, runs: list[Int64s], durations: Floats) -> float:
+    mean = float(np.mean([analysis.trace.events.duration[run].sum() for run in runs]))
+    busy = _per_step(analysis, sum(analysis.attribution.parts["kernel"].values()))
+    return busy * float(durations.sum()) / mean if mean else busy
 
 
 def _operators(trace: Trace, run: Int64s) -> Int64s:

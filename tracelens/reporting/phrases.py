@@ -24,6 +24,8 @@ TALKS: Final = 0.2
 LARGE: Final = 0.1
 """Share of the step that a finding's repair saves from which it is the answer where no form is. [judgement]"""
 MEASURE: Final = "Measure the forms before you change code: tracelens capture SCRIPT."
+UNEVEN: Final = 1.5
+"""Longest over shortest step from which the mean is no typical step. [as the check step_spread]"""
 PROFILED: Final = 0.05
 """Least relative difference of the recorded step to the one without the profiler that is worth a line."""
 
@@ -124,10 +126,18 @@ def boundness(document: Document) -> str:
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
     talks = classes["kernel"]["parts"].get("communication", 0) / window_ns
     alone = f", {units.percent(talks)} of it in communication that nothing hides" if talks >= TALKS else ""
-    lengths = _lengths(document)
-    unprofiled = min(works * lengths[0] / lengths[1], 1.0) if lengths else works
-    turns = f"; without the profiler it works for about {units.percent(unprofiled)}" if works < 0.5 < unprofiled else ""
-    return f"{units.percent(part)} of the traced {what} the GPU {does}{turns if waits > works else alone}."
+    more = _unprofiled(document, works) if waits > works else alone
+    return f"{units.percent(part)} of the traced {what} the GPU {does}{more}."
+
+
+def _unprofiled(document: Document, works: float) -> str:
+    """What becomes of the waiting without the profiler, where that is known: it works for this share of the traced."""
+    lengths = None if _is_uneven(document) else _lengths(document)
+    if lengths is None:
+        return ""
+    share = min(works * lengths[0] / lengths[1], 1.0)
+    does, part = ("it works for", share) if share > 0.5 else ("for", 1 - share)
+    return f"; without the profiler {does} about {units.percent(part)}"
 
 
 def profiled(document: Document) -> str:
@@ -136,10 +146,12 @@ def profiled(document: Document) -> str:
     if lengths is None:
         return ""
     recorded_ms, bare_ms, how = lengths
+    if how == "estimated" and _is_uneven(document):
+        return f"Steps differ; a typical one takes {units.milliseconds(bare_ms)} ms without the profiler (estimated)."
     told, bare = f"{units.milliseconds(recorded_ms)} ms recorded", f"{units.milliseconds(bare_ms)} ms"
     works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
     if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
-        return f"{told}; {bare} estimated, less than the device works: of a typical step, streams overlapped."
+        return f"{told}; {bare} estimated, less than the device works: its streams overlap."
     slower = ", slower for a reason other than recording" if how == "measured" and bare_ms > recorded_ms else ""
     return f"{told} under the profiler; {bare} without it ({how}{slower})."
 
@@ -322,13 +334,19 @@ def _is_unknown(form: FormEntry) -> bool:
 def _lengths(document: Document) -> tuple[float, float, str] | None:
     """The recorded step and the same without the profiler in ms, and how the latter is known; None where they are
     alike or one is not known."""
-    forms, steps, name = document["forms"], document["window"]["steps"], document["trace"]["form"]
+    forms, window_ns, name = document["forms"], document["attribution"]["window_ns"], document["trace"]["form"]
     form = forms.get(name if name in forms else own_form(document))
-    if not steps or form is None or not form["step_ms"]:
+    if not window_ns or form is None or not form["step_ms"]:
         return None
-    recorded_ms = units.to_ms(document["attribution"]["window_ns"]) / steps
+    recorded_ms = units.to_ms(window_ns) / (document["window"]["steps"] or 1)
     how = "measured" if form["source"] == "measured" else "estimated"
     return (recorded_ms, form["step_ms"], how) if abs(recorded_ms / form["step_ms"] - 1) > PROFILED else None
+
+
+def _is_uneven(document: Document) -> bool:
+    """Whether the steps differ so much that their mean is no typical step, of which the forms' times are."""
+    spread = document["window"]["step_ms"]
+    return (spread["max"] or 0.0) > UNEVEN * (spread["min"] or 0.0)
 
 
 def _repaired(document: Document) -> str:
