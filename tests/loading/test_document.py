@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.loading.traces import HEADER, columns_of, event, kinds, kineto, load_bytes, zipped
 from tracelens.errors import UnreadableError
-from tracelens.loading import document
+from tracelens.loading import values
 
 EVENTS = [event(f"op{n}", ts=100 + n, args={"External id": n, "Input Dims": [[n]]}) for n in range(3)]
 BODY = {"traceEvents": EVENTS}
@@ -172,10 +173,11 @@ VALUES = st.recursive(
 
 
 @settings(deadline=None)
-@given(VALUES, st.sampled_from([b",", b"}", b', "a": [1]}', b"\n}"]), st.sampled_from([None, 1]))
-def test_a_value_ends_where_json_says(value: object, rest: bytes, indent: int | None) -> None:
+@given(VALUES, st.sampled_from([b",", b"}", b', "a": [1]}', b"\n}"]), st.sampled_from([None, 1]), st.integers(1, 40))
+def test_a_value_ends_where_json_says(value: object, rest: bytes, indent: int | None, piece: int) -> None:
     text = json.dumps(value, indent=indent).encode()
-    end = document.end_of_value(text + rest)
-    assert (text + rest)[:end].strip() == text
-    if text[:1] in b'[{"':
-        assert all(document.end_of_value(text[:cut]) is None for cut in range(len(text)))
+    with mock.patch.object(values, "PIECE", piece):
+        end = values.end_of_value(text + rest)
+        assert (text + rest)[:end].strip() == text
+        if text[:1] in b'[{"':
+            assert all(values.end_of_value(text[:cut]) is None for cut in range(len(text)))

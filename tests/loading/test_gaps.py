@@ -18,6 +18,9 @@ SPARE, MISSING, CONTROLS, SKIPPED = (
 GAPS = {
     ",,": SPARE,
     " , ,": SPARE,
+    ", /* a comment of words */": SKIPPED,
+    ' // one line: "of any" kind\n,': SKIPPED,
+    ", a few words,": SKIPPED,
     " ": MISSING,
     "\f,": CONTROLS,
     ",\v": CONTROLS,
@@ -56,7 +59,7 @@ def test_what_lies_between_all_events_costs_none(gap: str, tmp_path: Path) -> No
 def test_empty_events_are_counted_and_their_neighbours_keep_their_arguments(tmp_path: Path) -> None:
     first, second = (event(name, args={"bytes": size}) for name, size in (("a", 5), ("b", 7)))
     trace = load_events(["{ }", first, "{}", "{}", second, "{}"], tmp_path)
-    assert kinds(trace) == {"empty events skipped": 4}
+    assert kinds(trace) == {"objects without a ph skipped": 4}
     assert columns_of(trace)["name"] == ["a", "b"]
     assert columns_of(trace)["bytes"] == [(0, 5), (1, 7)]
 
@@ -67,7 +70,7 @@ MEMBERS = {
     '{"a": 1, "traceEvents": [EVENTS], "z": 1,}': SPARE,
     '{"a": 1, "traceEvents": [EVENTS], "z": 1},': SPARE,
     '{"a": 1, "traceEvents": [,EVENTS], "z": 1}': SPARE,
-    '{"a": 1, "traceEvents": [EVENTS, ,], "z": 1}': SPARE,
+    '{"a": 1, "traceEvents": [EVENTS, ], "z": 1}': SPARE,
     '{"a": 1\n"traceEvents": [EVENTS], "z": 1}': MISSING,
     '{"a": 1, "traceEvents": [EVENTS] "z": 1}': MISSING,
     '{"a": 1, \f"traceEvents": [EVENTS], "z": 1}': CONTROLS,
@@ -100,6 +103,25 @@ def test_a_key_that_is_not_utf8_is_counted(tmp_path: Path) -> None:
     trace = load_bytes(b'{"a\xff": 1, "traceEvents": [' + json.dumps(event()).encode() + b"]}", tmp_path)
     assert kinds(trace) == {"bytes that are not UTF-8": 1}
     assert trace.metadata == {"a\ufffd": 1}
+
+
+def test_what_is_skipped_counts_as_many_events_as_it_held(tmp_path: Path) -> None:
+    one = json.dumps(event())
+    behind = load_bytes(f'{{"traceEvents": [{one}]}} {one}, {one} x {one}'.encode(), tmp_path)
+    assert kinds(behind) == {"text after the end skipped": 3}
+    among = load_bytes(f'[{one}, {{"ph": "X", "a" {{"b": 1}}, x"ph": "X", "c" }}, {one}]'.encode(), tmp_path)
+    assert len(among.events) + kinds(among)[SKIPPED] == 4
+    members = load_bytes(f'{{"traceEvents": [{one}], "a" [{one}, {one}],\n"b": 1}}'.encode(), tmp_path)
+    assert kinds(members) == {"unreadable metadata": 2}
+    assert members.metadata == {"b": 1}
+
+
+@pytest.mark.parametrize(
+    ("gap", "kind", "each"), [(",,,,", SPARE, 3), (",\f\v\f", CONTROLS, 3), (",1,2 3,4,", SKIPPED, 3)]
+)
+def test_each_thing_between_events_is_counted(gap: str, kind: str, each: int, tmp_path: Path) -> None:
+    data = "[" + gap.join(json.dumps(event(ts=n)) for n in range(5)) + "]"
+    assert kinds(load_bytes(data.encode(), tmp_path)) == {kind: 4 * each}
 
 
 def test_each_comma_that_lacks_is_counted(tmp_path: Path) -> None:

@@ -64,3 +64,49 @@ def test_what_goes_on_and_on_is_bounded(kind: str, tmp_path: Path) -> None:
     watch = Watch()
     watch.run(ENDLESS[kind], lambda: load_bytes(ENDLESS[kind], tmp_path))
     assert not watch.faults, watch.summary()
+
+
+DENSE_SIZE: Final = 400_000
+
+
+def dense(unit: bytes) -> bytes:
+    return HEAD + unit * (DENSE_SIZE // len(unit)) + b"]}"
+
+
+SOUND: Final = EVENT + b"},"
+QUOTED: Final = b'{"ph":"X","name":"a"b","ts":1},'
+HOPELESS: Final = b'{"ph": "X", "name": :::, "ts"},'
+DENSE: Final = {
+    "mended": dense(QUOTED),
+    "mended between sound ones": dense(QUOTED + SOUND),
+    "hopeless": dense(HOPELESS),
+    "hopeless between sound ones": dense(HOPELESS + SOUND),
+    "not a number": dense(b'{"ph":"X","name":"a","ts":1,"dur":nan},'),
+    "unread": dense(SOUND[:-2] + b', "q": 1 2},'),
+    "never closed": dense(b'{"ph":"X",{},'),
+    "closed twice": dense(b'{"ph":"X"}},'),
+    "the array closed too soon": dense(SOUND + b"],"),
+    "lists of events": dense(SOUND + b'[{"ph":"X"}],'),
+    "lists of lists": dense(b"[[]],"),
+    "open lists": dense(SOUND + b"[1,"),
+    "comments": dense(SOUND + b"/* it is so */"),
+    "no commas": dense(b"{}"),
+    "no ph": dense(b'{"a":1},'),
+    "nothing but a ph": dense(b'{"ph":"X"},'),
+    "open objects of metadata": b"{" + dense(b'\n"a":{'),
+    "lists of metadata in lists": b'{"a": [' + dense(b"[[1], [{}]],"),
+}
+
+
+@pytest.mark.parametrize("kind", DENSE)
+def test_damage_after_damage_costs_time_and_memory_by_its_length(kind: str, tmp_path: Path) -> None:
+    watch = Watch()
+    watch.run(DENSE[kind], lambda: load_bytes(DENSE[kind], tmp_path))
+    assert not watch.faults, watch.summary()
+
+
+def test_damage_behind_a_long_event_costs_no_more(tmp_path: Path) -> None:
+    watch, long = Watch(), ARGS + b'"k": "' + endless(b"x") + b'"}},'
+    data = long + dense(QUOTED)[len(HEAD) : DENSE_SIZE // 3] + endless(EVENT + b"},")
+    watch.run(data, lambda: load_bytes(data, tmp_path))
+    assert not watch.faults, watch.summary()

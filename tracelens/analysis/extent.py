@@ -20,14 +20,17 @@ def device_rows(trace: Trace, device: int) -> Int64s:
 
 def device_ids(trace: Trace) -> list[int]:
     """Devices that ran work, the busiest first (by the union of their streams)."""
-    ids = np.unique(trace.events.device[trace.events.device_work()]).tolist()
-    return sorted(ids, key=lambda device: (-busy_ns(trace, device), device))
+    busy = busy_ns(trace)
+    return sorted(busy, key=lambda device: (-busy[device], device))
 
 
-def busy_ns(trace: Trace, device: int) -> int:
-    """How long a device ran anything, in ns."""
-    rows = device_rows(trace, device)
-    return length(union(trace.events.start[rows], trace.events.end[rows]))
+def busy_ns(trace: Trace) -> dict[int, int]:
+    """How long each device that ran work ran anything, in ns."""
+    events, rows = trace.events, np.flatnonzero(trace.events.device_work())
+    rows = rows[np.argsort(events.device[rows], kind="stable")]
+    ids, first = np.unique(events.device[rows], return_index=True)
+    of_each = zip(ids.tolist(), np.split(rows, first)[1:], strict=True)
+    return {id: length(union(events.start[part], events.end[part])) for id, part in of_each}
 
 
 def believable(trace: Trace) -> Bools:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.loading.careful import Record
+from tracelens.loading.careful import NO_PHASE, Record
 from tracelens.loading.fields import DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.numbers import LONGEST, clamped
 from tracelens.loading.tables import Tables
@@ -17,8 +17,6 @@ from tracelens.model.events import ABSENT, NO_STREAM, Bools, Int64s, Written
 
 NO_TIME: Final = -(2**63)
 """A start that the event does not give."""
-SHORTEST: Final = len('{"":1}')
-"""Bytes of an object that holds anything."""
 OUT_OF_RANGE: Final = "numbers too large for their column"
 
 Sparse: TypeAlias = tuple[npt.NDArray[np.integer], npt.NDArray[Any]]
@@ -54,7 +52,7 @@ def empty_batch(offset: Int64s, length: Int64s) -> Batch:
     """A batch of events at these places of the file that gives nothing yet."""
     n = len(offset)
     return Batch(
-        phase=np.full(n, ord("?"), dtype=np.uint8),
+        phase=np.full(n, NO_PHASE, dtype=np.uint8),
         category=np.zeros(n, dtype=np.uint8),
         name=np.zeros(n, dtype=np.int32),
         lane=np.zeros(n, dtype=np.int32),

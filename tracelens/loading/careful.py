@@ -16,6 +16,8 @@ from tracelens.loading.repairs import RepairLog
 from tracelens.model import arguments
 
 UNKNOWN_PHASE: Final = ord("?")
+NO_PHASE: Final = 0
+"""Of what has no `ph`, and so is no event."""
 
 
 @dataclass(slots=True)
@@ -61,13 +63,13 @@ def _with_exact_times(event: dict[str, Any], text: bytes) -> dict[str, Any]:
 def record(event: Mapping[str, Any]) -> Record:
     """What the columns keep of a decoded event."""
     args = as_object(event.get("args")) or {}
-    phase = str(event.get("ph", ""))
+    phase = _text(event.get("ph"))
     values = _argument_values(args)
     flow = integer(event.get("id")) if phase in "stf" else None
     if flow is not None:
         values[arguments.FLOW_ID] = flow
     return Record(
-        ord(phase) if len(phase) == 1 and phase.isascii() else UNKNOWN_PHASE,
+        _phase(phase),
         _text(event.get("cat")),
         _text(event.get("name")),
         _text(event.get("pid")),
@@ -77,6 +79,11 @@ def record(event: Mapping[str, Any]) -> Record:
         _text(args.get("name")) if phase == "M" else "",
         values,
     )
+
+
+def _phase(text: str) -> int:
+    known = len(text) == 1 and text > "\0" and text.isascii()
+    return ord(text) if known else UNKNOWN_PHASE if text else NO_PHASE
 
 
 def _argument_values(args: Mapping[str, Any]) -> dict[str, int | float | str]:

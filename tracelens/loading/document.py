@@ -11,11 +11,13 @@ from tracelens.loading.foreign import kind_of_bytes, kind_of_first_key, kind_of_
 from tracelens.loading.jsontext import BROKEN, parsed
 from tracelens.loading.mend import mend
 from tracelens.loading.repairs import RepairLog, one_line
-from tracelens.loading.separators import leading_gap, note_controls, note_gap
+from tracelens.loading.separators import events_in, leading_gap, note_controls, note_gap
 from tracelens.loading.stream import TextWindow
+from tracelens.loading.values import end_of_value
 
 EVENTS: Final = "traceEvents"
 CUT: Final = "file cut short"
+REST: Final = "text after the end skipped"
 BOM: Final = b"\xef\xbb\xbf"
 LONGEST_VALUE: Final = 1 << 25
 MOST_MEMBERS: Final = 2000
@@ -30,12 +32,6 @@ _UNFINISHED_KEY: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\\?|"\s*+|"\
 _LINE_WITH_KEY: Final = re.compile(rb'\n[ \t\r]{0,4}(?="[^"\n]*+"\s*+:)')
 _END_OF_MEMBER: Final = re.compile(rb'[\]}"\w]\s*+,?\s*+\Z')
 _LOOK_BACK: Final = 64
-_STRING: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_FLAT: Final = rb'(?:[^"{}\[\]]++|' + _STRING + rb")"
-_NESTING: Final = re.compile(rb"(?:" + _FLAT + rb"|[{\[]" + _FLAT + rb'*+[}\]])++|[{\[]++|[}\]]++|"', re.DOTALL)
-"""What holds nothing nested, in one piece however long it is; else what opens, what closes, or a string without end."""
-_VALUE_STRING: Final = re.compile(_STRING, re.DOTALL)
-_LITERAL: Final = re.compile(rb'[^,}\]"\n]*+')
 
 
 class Document:
@@ -153,10 +149,10 @@ class Document:
     def _skip_damage(self) -> None:
         """Move to the next key of a line of its own, or to the end."""
         data = self._window.data
-        self._repairs.add("unreadable metadata", data[:200], self._window.offset)
         found = _next_key(data)
-        end = data.rfind(b"}")
-        self._window.drop(found.end() if found else end if end > 0 else len(data))
+        end = found.end() if found else max(data.rfind(b"}"), 0) or len(data)
+        self._repairs.add("unreadable metadata", data[:200], self._window.offset, events_in(data[:end]))
+        self._window.drop(end)
 
     def _note_cut(self, example: str) -> None:
         if not self._window.damage:
@@ -165,8 +161,10 @@ class Document:
     def _note_rest(self) -> None:
         """Count what follows the end of the document, or what broke it off."""
         while self._skip_space(0):
-            self._repairs.add("text after the end skipped", self._window.data[:200], self._window.offset)
-            self._window.drop(len(self._window.data))
+            text = self._window.data
+            count = events_in(text, least=not self._repairs.made(REST))
+            self._repairs.add(REST, text[:200], self._window.offset, count)
+            self._window.drop(len(text))
         if self._window.damage:
             self._repairs.add(CUT, self._window.damage, self._window.offset + len(self._window.data))
 
@@ -195,30 +193,3 @@ def _next_key(data: bytes) -> re.Match[bytes] | None:
 
 def _just_before(position: int) -> tuple[int, int]:
     return max(0, position - _LOOK_BACK), position
-
-
-def end_of_value(data: bytes) -> int | None:
-    """Position behind the JSON value at the head of the text, None if it does not end in it."""
-    if data[:1] in (b"{", b"["):
-        return _end_of_nesting(data)
-    if data[:1] == b'"':
-        found = _VALUE_STRING.match(data)
-        return found.end() if found else None
-    end = _LITERAL.match(data).end()  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing as well
-    return end if end < len(data) else None
-
-
-def _end_of_nesting(data: bytes) -> int | None:
-    """The same of an object or array."""
-    depth = 0
-    for piece in _NESTING.finditer(data, 1):
-        char, length = data[piece.start() : piece.start() + 1], piece.end() - piece.start()
-        if char == b'"' and length == 1:
-            return None
-        if char in b"}]":
-            if length > depth:
-                return piece.start() + depth + 1
-            depth -= length
-        elif char in b"{[" and data[piece.end() - 1 : piece.end()] in b"{[":
-            depth += length
-    return None

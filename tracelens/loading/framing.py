@@ -23,12 +23,14 @@ _BACKSLASH: Final = ord("\\")
 _COMMA: Final = ord(",")
 _FIRST_GAP: Final = re.compile(rb"[\s,]*+")
 """What is before the first event the reader has judged."""
-_BRACKETS: Final = re.compile(rb"[\[\]:]")
-"""What begins or ends an array, or is no array at all: events behind it may not be of this one."""
+_BRACKETS: Final = re.compile(rb"[\]:]|\[(?![^\"\[\]{}:]*+\])")
+"""What begins or ends an array, but for one of words, or is no array: events behind it may not be of this one."""
 _GAP: Final = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 _LONGEST_GAP: Final = 64
 _USUAL_RUN: Final = 16
 """Backslashes in a row that are counted for all quotes at once."""
+_MOST_BRACES: Final = 1 << 17
+"""Braces that are looked at together: of a slab that is full of them the rest waits, since each takes much memory."""
 _DEEPEST: Final = 1024
 """Nesting that no JSON decoder follows: such text does not end as an event."""
 
@@ -83,7 +85,9 @@ class Frame:
 def frame_events(data: bytes) -> Frame:
     """The whole events at the head of `data`, which begins between two events of an array."""
     text = np.frombuffer(data, dtype=np.uint8)
-    opens, closes, braces, strings_before = _marks(text, data)
+    found = _braces(text)
+    crowded = len(found) > _MOST_BRACES
+    opens, closes, braces, strings_before = _marks(text, data, found[:_MOST_BRACES])
     is_open = text.take(braces) == OPEN
     depth = np.cumsum(is_open.astype(np.int32) * 2 - 1, dtype=np.int32)
     after, trusted = _trusted(text, opens, closes)
@@ -106,19 +110,22 @@ def frame_events(data: bytes) -> Frame:
         is_open[:last],
         strings_before[:last],
         odd_gaps,
-        clean=whole == len(end) and limit == len(braces),
+        clean=whole == len(end) and limit == len(braces) and (whole > 0 or not crowded),
     )
 
 
-def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-    """Quotes that open and that close strings; braces outside strings, and how many strings are before them."""
-    mask = text == QUOTE
-    quotes = np.flatnonzero(mask)
-    if b"\\" in data:
-        quotes = np.delete(quotes, _escaped(text, data, quotes))
-    np.equal(text, OPEN, out=mask)
+def _braces(text: Bytes) -> Int64s:
+    mask = text == OPEN
     mask |= text == CLOSE
-    braces = np.flatnonzero(mask)
+    return np.flatnonzero(mask)
+
+
+def _marks(text: Bytes, data: bytes, braces: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """Quotes that open and that close strings; of the braces those outside strings, and how many strings are before
+    them."""
+    quotes = np.flatnonzero(text == QUOTE)
+    if b"\\" in data:
+        quotes = np.delete(quotes, escaped(text, data, quotes))
     quotes_before = np.searchsorted(quotes, braces)
     outside = np.flatnonzero((quotes_before & 1) == 0)
     opens, closes = quotes[0::2], quotes[1::2]
@@ -126,8 +133,8 @@ def _marks(text: Bytes, data: bytes) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     return opens[:whole].copy(), closes.copy(), braces.take(outside), quotes_before.take(outside) >> 1
 
 
-def _escaped(text: Bytes, data: bytes, quotes: Int64s) -> Int64s:
-    """Which of the quotes have an odd number of backslashes before them."""
+def escaped(text: Bytes, data: bytes, quotes: Int64s) -> Int64s:
+    """Which of the quotes, at these places, have an odd number of backslashes before them."""
     found = np.flatnonzero((text.take(quotes - 1, mode="clip") == _BACKSLASH) & (quotes > 0))
     place = quotes.take(found)
     count = np.ones(len(found), dtype=np.int64)
@@ -174,11 +181,13 @@ def _regular(data: bytes, text: Bytes, starts: Int64s, ends: Int64s) -> tuple[in
     same = starts - before == (len(usual) if _GAP.fullmatch(usual) else -1)
     for shift, char in enumerate(usual):
         same &= text.take(before + shift, mode="clip") == char
+    sound: dict[bytes, bool] = {}
     for index in np.flatnonzero(~same).tolist():
-        begin, end = int(before[index]), int(starts[index])
-        if (_GAP if index else _FIRST_GAP).fullmatch(data, begin, end):
-            continue
-        if _BRACKETS.search(data, begin, end):
-            return index, tuple(odd)
-        odd.append(index)
+        gap = data[before[index] : starts[index]]
+        if gap not in sound:
+            if _BRACKETS.search(gap):
+                return index, tuple(odd)
+            sound[gap] = bool(_GAP.fullmatch(gap))
+        if not (sound[gap] or (index == 0 and _FIRST_GAP.fullmatch(gap))):
+            odd.append(index)
     return len(starts), tuple(odd)

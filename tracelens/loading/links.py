@@ -79,11 +79,13 @@ def _of_several(keys: Int64s, process: Processes) -> Int64s:
 
 def _owners(device: Int32s, process: Processes, sure: npt.NDArray[np.bool_]) -> Int64s:
     """Process that most of the surely linked work of each event's device comes from, ABSENT where there is none."""
-    owner = np.full(len(device), ABSENT, dtype=np.int64)
-    for one in np.unique(device[sure]):
-        votes = np.bincount(process[sure & (device == one)])
-        owner[device == one] = int(votes.argmax())
-    return owner
+    pairs, votes = np.unique(np.column_stack((device[sure], process[sure])), axis=0, return_counts=True)
+    most = pairs[np.lexsort((pairs[:, 1], -votes, pairs[:, 0]))]
+    devices, first = np.unique(most[:, 0], return_index=True)
+    if not len(devices):
+        return np.full(len(device), ABSENT, dtype=np.int64)
+    place = np.minimum(np.searchsorted(devices, device), len(devices) - 1)
+    return np.where(devices[place] == device, most[first[place], 1], ABSENT).astype(np.int64)
 
 
 def _latest(

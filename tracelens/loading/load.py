@@ -66,6 +66,7 @@ def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
         document.read()
     except StopReading:
         tables.repairs.add("file cut short", "reading was stopped", window.offset)
+    reader.hand_on()
     size = Source(source.path, source.done, window.offset + len(window.data), source.compression)
     return _trace(size, columns, tables, document.metadata)
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise, takewhile
 from typing import Final, Protocol
 
 import numpy as np
 
-from tracelens.loading.batch import SHORTEST, Batch, empty_batch, fill
-from tracelens.loading.careful import Record, decode_one
-from tracelens.loading.document import EVENT_BEGINS, end_of_value
+from tracelens.loading.batch import Batch, empty_batch, fill
+from tracelens.loading.careful import NO_PHASE, Record, decode_one
+from tracelens.loading.document import EVENT_BEGINS
 from tracelens.loading.framing import Frame, frame_events
-from tracelens.loading.separators import SHOWN, STRAY, UNREADABLE, leading_gap, note_between, note_gap
+from tracelens.loading.separators import SHOWN, STRAY, UNREADABLE, events_in, leading_gap, note_between, note_gap
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
+from tracelens.loading.values import end_of_value, end_or_break
 
 SLAB: Final = 1 << 20
 SMALL_SLAB: Final = 1 << 14
-"""Where reading goes on after damage: the rest of a large slab would be scanned again at every further one."""
-SMALLEST_SLAB: Final = 1 << 10
-"""The same where one damage follows the other."""
+"""Where frames go on after damage: the rest of a large slab would be scanned again at every further one."""
+FEWEST_ALONE: Final = 8
+MOST_ALONE: Final = 4096
+"""Events after damage that are read one by one, twice as many at each further damage: a frame costs as much as many."""
+MOST_FRAMES_IN_VAIN: Final = 100
+"""Frames without an event after which damage near damage is skipped without one."""
 BLANK: Final = 1 << 12
 """White space that is longer is dropped before events are sought behind it."""
 LONGEST_EVENT: Final = 1 << 26
@@ -39,8 +44,8 @@ class Decoder(Protocol):
         ...
 
 
-EMPTY: Final = "empty events skipped"
-SKIPPED: Final = (UNREADABLE, EMPTY)
+NO_EVENT: Final = "objects without a ph skipped"
+SKIPPED: Final = (UNREADABLE, NO_EVENT)
 """Repairs that count what is no row."""
 _NEXT_EVENT: Final = re.compile(rb"\}\s*+,?\s*+(?=" + EVENT_BEGINS + rb")")
 _ARRAY_END: Final = re.compile(rb'\}\s*+,?\s*+(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|\Z))')
@@ -65,21 +70,21 @@ class EventReader:
         self._decoder = decoder
         self._emit = emit
         self._slab = SLAB
+        self._in_vain = 0
+        """Frames that gave no event."""
+        self._reach = SLAB
+        """How far the end of an array among the events is sought."""
+        self._alone, self._pace = 0, FEWEST_ALONE
+        """How many of the next events are read one by one, and how many are after the next damage."""
         self._commas: int | None = 0
         """How many commas must come next; None where damage left that open."""
         self._mended: list[tuple[int, int, Record]] = []
-        """Place, length and content of damaged events that are not handed on yet: each alone is dear."""
+        """Place, length and content of events read one by one that are not handed on yet: each alone is dear."""
 
     def read(self) -> bool:
-        """Hand on all events up to the end of the array, which is dropped; False if the text ends first."""
-        closed = self._read_elements()
-        self._hand_on_mended()
-        return closed
-
-    def _read_elements(self) -> bool:
-        self._commas = 0
+        """Read all events up to the end of the array, which is dropped; False if the text ends first."""
         while not self._closed():
-            if self._skip_strays():
+            if self._skip_strays() or self._take_alone():
                 continue
             frame = self._frame()
             if len(frame):
@@ -89,11 +94,14 @@ class EventReader:
             elif self._at_end():
                 return False
             else:
+                self._in_vain += 1
                 self._take_damaged()
         return True
 
     def _closed(self) -> bool:
         """Whether the array ends here; if so, drop its bracket. Counts what should not be before the next element."""
+        if len(self._window.data) < BLANK:
+            self._window.more()
         self._drop_blank()
         gap = leading_gap(self._window)
         closing = self._window.data[len(gap) : len(gap) + 1] == b"]"
@@ -102,6 +110,8 @@ class EventReader:
         if closing | note_gap(gap, wanted, follows, self._window.offset, self._tables.repairs):
             self._window.drop(len(gap) + closing)
             self._commas = None
+        if closing:
+            self._beware()
         return closing
 
     def _drop_blank(self) -> None:
@@ -124,6 +134,8 @@ class EventReader:
         self._tables.repairs.add(UNREADABLE, text, offset, count)
         self._window.drop(end)
         self._commas = 1
+        if not found:
+            self._beware()
         return True
 
     def _stray_array(self) -> tuple[int, int]:
@@ -131,7 +143,10 @@ class EventReader:
         begin = _BETWEEN.match(self._window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
         if self._window.data[begin : begin + 1] != b"[":
             return 0, 0
-        length = end_of_value(self._window.data[begin : begin + SLAB])
+        length, whole = end_or_break(self._window.data[begin : begin + BLANK])
+        if not whole:
+            length = end_of_value(self._window.data[begin : begin + self._reach]) or 0
+            self._reach = self._reach if length else max(self._reach // 2, BLANK)
         behind = _ELEMENT_END.match(self._window.data, begin + length) if length else None
         return (begin, begin + length) if length and behind else (0, 0)
 
@@ -143,35 +158,46 @@ class EventReader:
 
     def _take(self, frame: Frame) -> None:
         """Decode the framed events up to the first one that is beyond mending in its frame."""
-        self._hand_on_mended()
+        self.hand_on()
         batch, count = self._decoder.decode(self._window.data, frame, self._window.offset)
         if count:
             self._note_gaps(frame, count)
             self._emit(self._with_members(batch, frame))
             self._window.drop(int(frame.ends[count - 1]) + 1)
         if count < len(frame):
+            self._in_vain += not count
             self._take_damaged()
             return
         self._commas = 1
-        self._slab = min(SLAB if frame.clean else SMALL_SLAB, self._slab * 2)
+        if frame.clean:
+            self._slab, self._pace = min(SLAB, self._slab * 2), FEWEST_ALONE
+        else:
+            self._beware()
 
     def _note_gaps(self, frame: Frame, count: int) -> None:
         """Count what is wrong before the events of the frame that were read."""
         data, offset = self._window.data, self._window.offset
+        times: Counter[tuple[bool, bytes]] = Counter()
+        places: dict[tuple[bool, bytes], tuple[int, int]] = {}
         for event in takewhile(count.__gt__, frame.odd_gaps):
             begin, end = int(frame.ends[event - 1]) + 1 if event else 0, int(frame.starts[event])
-            wanted = 1 if event else None
-            note_between(data[begin:end], wanted, data[end : end + SHOWN], offset + begin, self._tables.repairs)
+            gap = event > 0, data[begin:end]
+            times[gap] += 1
+            places.setdefault(gap, (begin, end))
+        for gap, (begin, end) in places.items():
+            follows = data[end : end + SHOWN]
+            wanted = 1 if gap[0] else None
+            note_between(gap[1], wanted, follows, offset + begin, self._tables.repairs, times[gap])
 
     def _with_members(self, batch: Batch, frame: Frame) -> Batch:
-        """The batch without its empty events: columns for millions of them would be many times the file."""
-        empty = batch.length < SHORTEST
-        if not empty.any():
+        """The batch without what has no phase: columns for millions of empty objects would be many times the file."""
+        lacking = batch.phase == NO_PHASE
+        if not lacking.any():
             return batch
-        first = int(frame.starts[int(empty.argmax())])
+        first = int(frame.starts[int(lacking.argmax())])
         text, offset = self._window.data[first : first + BLANK], self._window.offset + first
-        self._tables.repairs.add(EMPTY, text, offset, int(np.count_nonzero(empty)))
-        return batch.of(~empty)
+        self._tables.repairs.add(NO_EVENT, text, offset, int(np.count_nonzero(lacking)))
+        return batch.of(~lacking)
 
     def _lengthen(self) -> bool:
         """Look at more text for the end of an event; False when there is none or the event is absurdly long."""
@@ -195,6 +221,42 @@ class EventReader:
         window.drop(len(window.data))
         return True
 
+    def _beware(self) -> None:
+        """Read what comes next in small steps, for damage is seldom alone."""
+        self._slab = min(SMALL_SLAB, self._slab)
+        if not self._alone:
+            self._alone, self._pace = self._pace, min(2 * self._pace, MOST_ALONE)
+
+    def _take_alone(self) -> bool:
+        """Near damage, read the next event by itself; False where a frame must tell how far it goes."""
+        window = self._window
+        begin = _BETWEEN.match(window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        head = window.data[begin : begin + 1]
+        if not self._alone or head not in (b"{", b"}"):
+            return False
+        if head == b"}":
+            self._take_damaged()
+            return True
+        length, whole = end_or_break(window.data[begin : begin + BLANK])
+        self._alone -= 1
+        if whole:
+            self._mend(window.data[begin : begin + length], window.offset + begin)
+            window.drop(begin + length)
+            self._commas = 1
+            return True
+        end = _boundary(window.data)
+        if not length or begin + length >= end:
+            return False
+        if self._read_one(window.data[begin:end].rstrip(b" \t\r\n,"), window.offset + begin):
+            window.drop(end)
+            self._commas = None
+            self._beware()
+            return True
+        if self._in_vain < MOST_FRAMES_IN_VAIN:
+            return False
+        self._take_damaged()
+        return True
+
     def _take_damaged(self) -> None:
         """Read the text up to the next place where an event surely begins as one damaged event."""
         window = self._window
@@ -207,7 +269,7 @@ class EventReader:
         self._mend(text, window.offset + begin)
         window.drop(end)
         self._commas = None
-        self._slab = max(min(SMALL_SLAB, self._slab // 2), SMALLEST_SLAB)
+        self._beware()
 
     def _mend(self, text: bytes, offset: int) -> None:
         """Read a damaged text as one event, else as all that begin in it; count what cannot be read."""
@@ -217,19 +279,30 @@ class EventReader:
         for begin, end in pairwise(begins):
             piece = text[begin:end].rstrip(b" \t\r\n,")
             if len(begins) == 2 or b'"ph"' not in piece or not self._read_one(piece, offset + begin):
-                self._tables.repairs.add(UNREADABLE, piece[:200], offset + begin)
+                self._skip(piece, offset + begin)
+
+    def _skip(self, text: bytes, offset: int) -> None:
+        """Count what cannot be read, but for a sound event at its head."""
+        length, whole = end_or_break(text)
+        if not whole or length == len(text) or not self._read_one(text[:length], offset):
+            length = 0
+        self._tables.repairs.add(UNREADABLE, text[length:][:200], offset + length, events_in(text[length:]))
 
     def _read_one(self, text: bytes, offset: int) -> bool:
         """Take a text that is one event, mended if need be; False if it is none."""
         found = decode_one(text, offset, self._tables.repairs)
         if found is None:
             return False
+        if found.phase == NO_PHASE:
+            self._tables.repairs.add(NO_EVENT, text[:200], offset)
+            return True
         self._mended.append((offset, len(text), found))
         if len(self._mended) >= _MOST_MENDED:
-            self._hand_on_mended()
+            self.hand_on()
         return True
 
-    def _hand_on_mended(self) -> None:
+    def hand_on(self) -> None:
+        """Hand on what is held back; to be called when nothing more is read."""
         if not self._mended:
             return
         offsets, lengths, records = zip(*self._mended, strict=True)

@@ -1,8 +1,8 @@
 """The vectorised decoder: framed events to columns without a Python object per event.
 
 Numbers go from digits to int64, texts through hashes of their bytes to numbers, so that Python sees each
-distinct text once. An event with anything unusual (a missing or repeated member, a number with an exponent,
-a text that does not decode, the name of a lane) is decoded alone, by the careful decoder.
+distinct text once. An event with anything unusual (a repeated member, a number with an exponent, a text that does not
+decode, the name of a lane) is decoded alone, by the careful decoder.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.loading.batch import SHORTEST, Batch, Sparse, empty_batch, fill, sparse_dtype
-from tracelens.loading.careful import Record, decode_one, parse_mended
+from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
+from tracelens.loading.careful import NO_PHASE, Record, decode_one, parse_mended
 from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.framing import QUOTE, Frame, chars_in
@@ -40,7 +40,9 @@ def _codes_by_column() -> dict[str, list[int]]:
 _COLUMNS: Final = _codes_by_column()
 _NARROW: Final = [*_COLUMNS[DEVICE], *_COLUMNS[STREAM]]
 _QUOTED: Final = (Key.PHASE, Key.CATEGORY, Key.NAME)
-_REQUIRED: Final = (Key.PHASE, Key.NAME, Key.PID, Key.TID, Key.TIME)
+_USUAL: Final = (Key.PHASE, Key.NAME, Key.PID, Key.TID, Key.TIME)
+_NO_LANE: Final = np.int64(-(2**62))
+"""In the place of a pid or tid that is not given: no number so long is read here."""
 _IS_FLOW: Final = chars_in(b"stf")
 _WORD: Final = np.uint64(0x9FB21C651E98DF25)
 """Sets the hash of a word apart from a number: "" is not -1."""
@@ -65,6 +67,7 @@ class Scanner:
         _fill_phase(slab, batch)
         values = self._values(slab)
         _fill_dense(slab, batch, values)
+        self._fill_lacking_names(slab, batch)
         self._set_naming_aside(slab, batch)
         columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS if _given(slab, name)}
         self._fill_lanes(slab, batch, values)
@@ -98,14 +101,20 @@ class Scanner:
         process, thread = (self._tables.names.known(name) for name in (PROCESS_NAME, THREAD_NAME))
         slab.odd |= (batch.phase == METADATA_PHASE) & ((batch.name == process) | (batch.name == thread))
 
+    def _fill_lacking_names(self, slab: Slab, batch: Batch) -> None:
+        lacking = np.ones(len(slab.odd), dtype=np.bool_)
+        lacking[slab.members.row[slab.members.having(Key.NAME)]] = False
+        if lacking.any():
+            batch.name[lacking] = self._tables.names.id("")
+
     def _fill_lanes(self, slab: Slab, batch: Batch, values: Int64s) -> None:
-        """Number the lane of each event that is not odd."""
-        rows = np.flatnonzero(~slab.odd)
+        """Number the lane of each event that is not odd, and is one."""
+        rows = np.flatnonzero(~slab.odd & (batch.phase != NO_PHASE))
         pid, tid = (_member_of_each(slab, key)[rows] for key in (Key.PID, Key.TID))
 
         def numbers(new: Int64s) -> list[int]:
             return [
-                self._lane(slab.scalar(one), slab.scalar(other))
+                self._lane(_word(slab, one), _word(slab, other))
                 for one, other in zip(pid[new].tolist(), tid[new].tolist(), strict=True)
             ]
 
@@ -127,7 +136,7 @@ class Scanner:
 
     def _decode_odd(self, slab: Slab, batch: Batch) -> tuple[Batch, int]:
         """Decode the odd events one by one; the batch ends before the first that cannot be read."""
-        rows = np.flatnonzero(slab.odd & (batch.length >= SHORTEST)).tolist()
+        rows = np.flatnonzero(slab.odd).tolist()
         records: list[Record] = []
         for row in rows:
             found = decode_one(slab.event(row), int(batch.offset[row]), self._tables.repairs)
@@ -140,12 +149,11 @@ class Scanner:
 
 
 def _set_irregular_aside(slab: Slab) -> None:
-    """Events that lack or repeat a member that every event has, or give it as something else than usual."""
-    members, events = slab.members, np.arange(len(slab.odd))
-    for key in _REQUIRED:
+    """Events that repeat a member that every event has, or give it as something else than usual."""
+    members = slab.members
+    for key in _USUAL:
         rows = members.row[members.having(key)]
-        if len(rows) != len(events) or not (rows == events).all():
-            slab.odd |= np.bincount(rows, minlength=len(events)) != 1
+        slab.odd[rows[1:][rows[1:] == rows[:-1]]] = True
     for key in _QUOTED:
         found = members.having(key)
         slab.set_aside(found.start + np.flatnonzero(members.first[found] != QUOTE))
@@ -221,9 +229,14 @@ def _sparse_columns(slab: Slab, columns: dict[str, Int64s | slice], values: Int6
     return sparse
 
 
+def _word(slab: Slab, member: int) -> str | None:
+    """What a pid or tid is called; None if it is no JSON."""
+    return "" if member == ABSENT else slab.scalar(member)
+
+
 def _member_of_each(slab: Slab, key: Key) -> Int64s:
-    """The member with this key of each event, anything where it has none."""
-    found = np.zeros(len(slab.odd), dtype=np.int64)
+    """The member with this key of each event, ABSENT where it has none."""
+    found = np.full(len(slab.odd), ABSENT, dtype=np.int64)
     having = slab.members.having(key)
     found[slab.members.row[having]] = np.arange(having.start, having.stop)
     return found
@@ -231,8 +244,9 @@ def _member_of_each(slab: Slab, key: Key) -> Int64s:
 
 def _lane_hashes(slab: Slab, members: Int64s, values: Int64s) -> Hashes:
     """Hash of each of these pids or tids, whether word or number."""
-    hashes = values[members].view(np.uint64) + np.uint64(1)
-    words = np.flatnonzero(slab.members.first[members] == QUOTE)
+    given = members != ABSENT
+    hashes = np.where(given, values[members], _NO_LANE).view(np.uint64) + np.uint64(1)
+    words = np.flatnonzero(given & (slab.members.first[members] == QUOTE))
     if len(words):
         opens = slab.members.value[members[words]]
         closes = slab.frame.closes[np.searchsorted(slab.frame.opens, opens)]

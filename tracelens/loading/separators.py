@@ -11,10 +11,13 @@ from tracelens.loading.stream import TextWindow
 SPARE_COMMAS: Final = "spare commas"
 MISSING_COMMAS: Final = "missing commas"
 STRAY_CONTROLS: Final = "control characters between values"
-STRAY: Final = re.compile(rb'[^\s,:"\[\]{}]++|"(?:[^"\\]|\\.)*+"|\[[^"\[\]{}]*+\]', re.DOTALL)
-"""An element of the array of events that is no event: a word, a text, or an array of words."""
+STRAY: Final = re.compile(
+    rb'/\*.*?\*/|//[^\n]*+|[^\s,:"\[\]{}][^,:"\[\]{}]*+|"(?:[^"\\]|\\.)*+"|\[[^"\[\]{}]*+\]', re.DOTALL
+)
+"""An element of the array of events that is no event: words up to a comma, a text, or an array of words; a comment."""
 UNREADABLE: Final = "unreadable event skipped"
 _GAP: Final = re.compile(rb"[\s,]*+")
+_PHASE: Final = re.compile(rb'"ph"\s*+:')
 _CONTROLS: Final = re.compile(rb"[\f\v]")
 _VALUES: Final = (b"{", b"[", b'"')
 SHOWN: Final = 80
@@ -29,33 +32,39 @@ def leading_gap(window: TextWindow) -> bytes:
             return window.data[:end]
 
 
-def note_gap(gap: bytes, commas: int | None, follows: bytes, offset: int, repairs: RepairLog) -> bool:
-    """Count what is wrong with white space and commas, and say whether anything is.
+def note_gap(gap: bytes, commas: int | None, follows: bytes, offset: int, repairs: RepairLog, times: int = 1) -> bool:
+    """Count what is wrong with white space and commas that are met so many times, and say whether anything is.
 
     `commas` should be there, None for any number; they lack only before what may be a value."""
-    note_controls(gap, offset, repairs)
+    note_controls(gap, offset, repairs, times)
     found = gap.count(b",")
     wrong = {
-        MISSING_COMMAS: commas is not None and found < commas and follows[:1] in _VALUES,
-        SPARE_COMMAS: commas is not None and found > commas,
+        MISSING_COMMAS: 0 if commas is None or follows[:1] not in _VALUES else max(commas - found, 0),
+        SPARE_COMMAS: 0 if commas is None else max(found - commas, 0),
     }
     for kind in filter(wrong.get, wrong):
-        repairs.add(kind, gap[:SHOWN] + follows[:SHOWN], offset)
+        repairs.add(kind, gap[:SHOWN] + follows[:SHOWN], offset, wrong[kind] * times)
     return any(wrong.values()) or bool(_CONTROLS.search(gap))
 
 
-def note_between(text: bytes, commas: int | None, follows: bytes, offset: int, repairs: RepairLog) -> None:
-    """Count what is wrong between two events: elements that are no events, or else the gap."""
-    if not text and commas:
-        repairs.add(MISSING_COMMAS, follows[:SHOWN], offset)
-    elif strays := STRAY.findall(text):
-        repairs.add(UNREADABLE, text[:SHOWN], offset, len(strays))
+def note_between(
+    text: bytes, commas: int | None, follows: bytes, offset: int, repairs: RepairLog, times: int = 1
+) -> None:
+    """Count what is wrong between two events, so many times: elements that are no events, or else the gap."""
+    if strays := STRAY.findall(text):
+        repairs.add(UNREADABLE, text[:SHOWN], offset, len(strays) * times)
     else:
-        note_gap(text, commas, follows, offset, repairs)
+        note_gap(text, commas, follows, offset, repairs, times)
 
 
-def note_controls(gap: bytes, offset: int, repairs: RepairLog) -> None:
-    """Count a character that Python takes for white space and JSON does not."""
+def note_controls(gap: bytes, offset: int, repairs: RepairLog, times: int = 1) -> None:
+    """Count characters that Python takes for white space and JSON does not."""
     found = _CONTROLS.search(gap)
     if found:
-        repairs.add(STRAY_CONTROLS, f"byte 0x{found[0].hex()}", offset + found.start())
+        count = len(_CONTROLS.findall(gap)) * times
+        repairs.add(STRAY_CONTROLS, f"byte 0x{found[0].hex()}", offset + found.start(), count)
+
+
+def events_in(text: bytes, least: int = 1) -> int:
+    """How many events a text that is skipped held: each has a `ph`."""
+    return max(least, len(_PHASE.findall(text)))

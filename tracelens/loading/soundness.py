@@ -27,6 +27,8 @@ PIECE: Final = 1 << 20
 """Bytes that are checked at once, but that no event is cut: SQLite needs some 3 times as many for it."""
 LONGEST_CHECKED: Final = 1 << 22
 """An event longer than this counts as sound: to check it could take more memory than all else."""
+SMALL: Final = 1 << 15
+"""Bytes below which a thread costs more than the check, and the values than SQLite."""
 _IS_ARRAY: Final = "SELECT json_valid('[' || CAST(? AS TEXT) || ']')"
 
 
@@ -38,14 +40,20 @@ class SoundnessCheck:
         self._frame = frame
         self._damaged: list[range] = []
         """Rows of the pieces that are no JSON."""
-        self._thread = Thread(target=self._check, daemon=True)
-        self._thread.start()
+        self._thread: Thread | None = None
+        if frame.stop <= SMALL:
+            self._damaged.append(range(len(frame)))
+        else:
+            self._thread = Thread(target=self._check, daemon=True)
+            self._thread.start()
 
     def unsound(self, known: Bools) -> list[int]:
         """Events that are no JSON, in order, but for those `known` to be odd; waits for the check."""
-        self._thread.join()
+        if self._thread:
+            self._thread.join()
         others = {row: self._text(row, row) for piece in self._damaged for row in piece if not known[row]}
-        if not others or _is_list(b",".join(others.values())):
+        together = b",".join(others.values())
+        if parsed(b"[%b]" % together) is not BROKEN if len(together) <= SMALL else _is_list(together):
             return []
         return [row for row, text in others.items() if parsed(bytes(text)) is BROKEN]
 

@@ -94,7 +94,7 @@ def _path(path: str) -> str:
 
 
 def _trace(trace: Trace, form: str) -> schema.TraceEntry:
-    distributed = _distributed(trace)
+    distributed, busy = _distributed(trace), busy_ns(trace)
     return {
         "path": _path(trace.source.path),
         "bytes": trace.source.size,
@@ -102,7 +102,7 @@ def _trace(trace: Trace, form: str) -> schema.TraceEntry:
         "base_ns": trace.base_ns,
         "form": form,
         "vendor": trace.vendor,
-        "devices": [{"id": d.id, "name": d.name, "busy_ns": busy_ns(trace, d.id)} for d in trace.devices],
+        "devices": [{"id": d.id, "name": d.name, "busy_ns": busy.get(d.id, 0)} for d in trace.devices],
         "rank": _integer(distributed.get("rank")),
         "world_size": _integer(distributed.get("world_size")),
         "repairs": [
