@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -66,7 +66,8 @@ def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
         document.read()
     except StopReading:
         tables.repairs.add("file cut short", "reading was stopped", window.offset)
-    reader.hand_on()
+    with suppress(StopReading):
+        reader.hand_on()
     size = Source(source.path, source.done, window.offset + len(window.data), source.compression)
     return _trace(size, columns, tables, document.metadata)
 
