@@ -98,6 +98,19 @@ def test_all_arguments_of_one_event_are_read_again(name: str, tmp_path: Path) ->
         assert event_args(trace, row) == many[row]["args"]
 
 
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_arguments_of_another_file_of_the_same_layout_are_not_shown(name: str, tmp_path: Path) -> None:
+    first, other = (kineto([event(args={"number": number})]) for number in (1, 2))
+    packed = zipped if name.endswith("gz") else bytes
+    trace = load_bytes(packed(first), tmp_path, name)
+    assert event_args(trace, 0) == {"number": 1}
+    Path(trace.source.path).write_bytes(packed(other))
+    # Clocks of file systems may not have moved on since.
+    os.utime(trace.source.path, (1, 1))
+    with pytest.raises(UnreadableError, match="the file changed since it was loaded"):
+        event_args(trace, 0)
+
+
 def test_arguments_of_a_file_that_is_gone(tmp_path: Path) -> None:
     trace = load_bytes(DATA, tmp_path)
     Path(trace.source.path).write_bytes(b"other")

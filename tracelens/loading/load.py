@@ -68,7 +68,7 @@ def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
         tables.repairs.add("file cut short", "reading was stopped", window.offset)
     with suppress(StopReading):
         reader.hand_on()
-    size = Source(source.path, source.done, window.offset + len(window.data), source.compression)
+    size = Source(source.path, source.done, window.offset + len(window.data), source.compression, source.version)
     return _trace(size, columns, tables, document.metadata)
 
 

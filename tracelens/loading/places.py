@@ -101,7 +101,7 @@ def places_of(file: FileKey) -> Places:
     return _known.get(file) or Places()
 
 
-def file_key(descriptor: int) -> FileKey:
+def file_key(file: int | str) -> FileKey:
     """What tells a file from every other, and from itself once it has changed."""
-    state = os.fstat(descriptor)
+    state = os.stat(file)  # noqa: PTH116 - a descriptor as well
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns

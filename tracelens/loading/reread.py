@@ -26,7 +26,7 @@ def event_args(trace: Trace, row: int) -> dict[str, Any]:
         raise UnreadableError("-: standard input cannot be read again; save the trace to a file for all its arguments")
     text = _text(source, start, int(trace.events.length[row]))
     found = parse(text) or (parse_mended(text) or (None, []))[0]
-    if found is None:
+    if found is None or file_key(source.path) != source.version:
         raise UnreadableError(f"{source.path}: no event at byte {start}; the file changed since it was loaded")
     return as_object(found.get("args")) or {}
 

@@ -29,6 +29,8 @@ class Source:
         self._file = _open(path)
         self.done = 0
         """Bytes read so far, before decompression."""
+        self.version = () if path == STDIN else file_key(self._file.fileno())
+        """As the loaded trace keeps it."""
         self.total = _size(self._file)
         """Bytes on disk, 0 if unknown."""
         self._head = self._first_block()

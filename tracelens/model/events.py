@@ -193,6 +193,8 @@ class Source:
     """Bytes of JSON."""
     compression: str
     """"", "gzip" or "zstd"."""
+    version: tuple[int, ...] = ()
+    """What tells the file as it was read from every other, and from itself once it has changed; () of a stream."""
 
 
 @dataclass(frozen=True, slots=True)
