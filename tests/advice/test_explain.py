@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
+from typing import Any, is_typeddict
 
 import pytest
 
+from capture.failure import PREREQUISITES
+from tests import runs
 from tests.advice.story import analysis, call, gemm, item, pointwise, upload
 from tracelens.advice import advise
+from tracelens.advice.confirmed import REPAIRS
 from tracelens.advice.explain import explain, topics
-from tracelens.advice.results import FORMS
+from tracelens.advice.measured import REASONS
+from tracelens.advice.results import FORMS, NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.advice.sources import constants
 from tracelens.analysis import analyze
 from tracelens.analysis.parts import Part
 from tracelens.errors import UsageError
+from tracelens.loading.load import empty_trace
+from tracelens.reporting import schema
+from tracelens.reporting.document import build
 from tracelens.reporting.explanations import list_text, to_json, to_text
 
 NAMES = sorted({name for names in topics().values() for name in names})
@@ -27,7 +37,7 @@ def test_every_name_has_a_text_and_says_where_it_is_computed(name: str) -> None:
     for found in explain(name):
         assert found.title
         assert found.text
-        assert found.computed_by or found.kind == "check"
+        assert found.computed_by or found.kind in ("check", "word")
         assert name in to_text([found], width=60)
     assert json.loads(to_json(explain(name)))[0]["id"] == name
 
@@ -45,6 +55,65 @@ def test_all_that_a_report_names_is_explained() -> None:
     assert {f"{part.class_name}.{part.part_name}" for part in Part} == known["part"].keys()
     assert set(FORMS) <= known["figure"].keys()
     assert all(known["part"].values())
+
+
+@cache
+def reported() -> tuple[dict[str, Any], ...]:
+    """Documents of many kinds: predicted, measured, failed, blocked, of a trace that tells nothing."""
+    forms = {**runs.ALL, "compile": runs.failed("memory", "out of memory"), "replay": runs.failed("rng", "Offset")}
+    found = analysis(upload(), *[pointwise(5, host=30)] * 20, item(), gemm(20), call("cudaMalloc", 500), gemm(20))
+    empty = analyze(empty_trace("none"))
+    judged = ((found, {}), (found, runs.ALL), (found, forms), (empty, {}))
+    return tuple(build(traced, advise(traced, given)) for traced, given in judged)
+
+
+def keys_of(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from keys_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys_of(inner)
+
+
+def test_every_key_of_the_document_is_explained() -> None:
+    known = set().union(*topics().values())
+    parts = {part.part_name for part in Part}
+    for document in reported():
+        assert set(keys_of(document)) - known - parts == set()
+    declared = {key for entry in vars(schema).values() if is_typeddict(entry) for key in entry.__annotations__}
+    assert declared | {column for columns in schema.COLUMNS.values() for column in columns} <= known
+
+
+def test_every_word_that_a_report_prints_is_explained() -> None:
+    known = set().union(*topics().values())
+    for document in reported():
+        said = document["recommendation"]
+        words = {said["verdict"], document["trust"]["level"], document["window"]["kind"], document["trace"]["form"]}
+        words |= {finding[key] for finding in document["findings"] for key in ("rule", "severity")}
+        words |= {fix["blocker"] for fix in said["fix_first"]} | set(document["attribution"]["classes"])
+        words |= {form[key] for form in document["forms"].values() for key in ("source", "variant", "outputs")}
+        words |= {blocker["id"] for form in document["forms"].values() for blocker in form["blockers"]}
+        words |= {row[key] for row in document["tables"]["kernels"] for key in ("kind", "origin")}
+        assert words - {None} <= known
+
+
+def test_blockers_that_only_an_attempt_finds_are_explained() -> None:
+    ids = {*REPAIRS, NO_GRAPH, *(id for _, id, _, _ in REASONS), *(id for id, _ in PREREQUISITES)}
+    assert ids <= set().union(*topics().values())
+
+
+def test_a_part_names_only_the_functions_that_decide_it() -> None:
+    told = {part: [step.name for step in explain(part)[0].computed_by] for part in topics()["part"]}
+    assert all(told.values())
+    assert len({tuple(names) for names in told.values()}) > 5
+
+
+def test_a_title_is_a_whole_sentence_and_a_name_of_several_things_says_of_which() -> None:
+    assert all(title.endswith((".", ")")) for title in topics()["blocker"].values())
+    assert "(rule)" in to_text(explain("host_work"))
+    assert "(blocker)" in to_text(explain("host_work"))
 
 
 def test_every_calibrated_constant_has_a_source_and_is_reached_from_a_figure() -> None:

@@ -22,6 +22,6 @@ def test_a_constant_of_time_has_its_unit() -> None:
 
 
 def test_a_formula_is_shown_where_it_fits() -> None:
-    (told,) = explain.explain("dispatch.python")
-    assert "np.percentile" not in to_text([told], width=80)
-    assert "np.percentile" in to_text([told], width=120)
+    (told,) = explain.explain("kernel.compute")
+    assert "np.where(is_communication" not in to_text([told], width=80)
+    assert "np.where(is_communication" in to_text([told], width=120)

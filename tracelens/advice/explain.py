@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tracelens.advice import sources
 from tracelens.advice.figures import FIGURES
+from tracelens.advice.glossary import groups_of, words
 from tracelens.advice.sources import Constant, Function
 from tracelens.errors import UsageError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 BLOCKERS: Final = "advice.blockers"
 TRUST: Final = "analysis.trust"
-KINDS: Final = ("rule", "figure", "blocker", "check", "part")
+KINDS: Final = ("rule", "figure", "blocker", "check", "part", "kind", "word")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ def topics() -> dict[str, dict[str, str]]:
     """Title of every name that can be explained, by kind."""
     rules = {rule.id: rule.title for rule in _rules()}
     figures = {figure.id: figure.title for figure in FIGURES}
-    return {"rule": rules, "figure": figures, "blocker": {**_blockers()}, "check": _checks(), "part": _parts()}
+    found = {"rule": rules, "figure": figures, "blocker": {**_blockers()}, "check": _checks(), "part": _parts()}
+    return {**found, "kind": _kinds(), "word": words()}
 
 
 def _rules() -> tuple[Rule, ...]:
@@ -83,8 +85,13 @@ def _blockers() -> Mapping[str, str]:
     found = dict[str, str]()
     for node in ast.walk(sources.tree(BLOCKERS)):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("_"):
-            found |= dict.fromkeys(_ids(node), (ast.get_docstring(node) or node.name).splitlines()[0])
+            found |= dict.fromkeys(_ids(node), _sentence(ast.get_docstring(node) or node.name))
     return found
+
+
+def _sentence(text: str) -> str:
+    """The first sentence of a docstring, on one line."""
+    return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].removesuffix(".") + "."
 
 
 def _ids(node: ast.FunctionDef) -> Iterator[str]:
@@ -157,9 +164,29 @@ def _parts() -> dict[str, str]:
 
 
 def _part(id: str) -> Explanation:
-    steps = tuple(sources.function(f"analysis.timeline:{name}") for name in ("_label", "_arrived", "_queued_parts"))
+    member = id.upper().replace(".", "_", 1)
+    told = [sources.naming(f"analysis.{module}", "Part", member) for module in ("timeline", "marks", "host_activity")]
+    steps = tuple(step for found in told for step in found)
     steps = (sources.function("analysis.refill:spent_credit"), *steps) if id == "sync.refill" else steps
+    steps = steps or (sources.function("analysis.timeline:_label"),)
     return Explanation(id, "part", _parts()[id], sources.meaning("analysis.timeline"), steps, _constants(steps))
+
+
+def _kinds() -> dict[str, str]:
+    """What kernels do, by the word of the tables."""
+    told = sources.members("analysis.kinds", "Kind")
+    return {name.lower(): text or f"A kernel for {name.lower()}." for name, text in told.items()}
+
+
+def _kind(id: str) -> Explanation:
+    steps = (sources.function("analysis.kinds:kernel_kind"),)
+    return Explanation(id, "kind", _kinds()[id], sources.meaning("analysis.kinds"), steps, _constants(steps))
+
+
+def _word(id: str) -> Explanation:
+    parts = ", ".join(part for part in _parts() if part.startswith(f"{id}."))
+    where = "; ".join(groups_of(id)) + "." + (f" Its parts: {parts}." if parts else "")
+    return Explanation(id, "word", words()[id], where)
 
 
 def _constants(steps: tuple[Function, ...]) -> tuple[Constant, ...]:
@@ -173,4 +200,6 @@ _EXPLAIN: Final[dict[str, Callable[[str], Explanation]]] = {
     "blocker": _blocker,
     "check": _check,
     "part": _part,
+    "kind": _kind,
+    "word": _word,
 }

@@ -108,6 +108,17 @@ def functions_saying(module: str, text: str) -> tuple[Function, ...]:
     )
 
 
+def naming(module: str, owner: str, member: str) -> tuple[Function, ...]:
+    """Functions of a module whose body names a member, as Part.SYNC_WAIT."""
+    found = (node for node in tree(module).body if isinstance(node, ast.FunctionDef))
+    text = f"{owner}.{member}"
+    return tuple(
+        function(f"{module}:{node.name}")
+        for node in found
+        if any(isinstance(part, ast.Attribute) and ast.unparse(part) == text for part in ast.walk(node))
+    )
+
+
 def members(module: str, name: str) -> dict[str, str]:
     """Members of an enumeration and the docstring below each."""
     body = next(node.body for node in _children(tree(module)) if node.name == name)

@@ -46,8 +46,8 @@ class ExplainCommand:
             "topic",
             metavar="NAME",
             nargs="?",
-            help="a rule, a figure (replay, confidence, ...), a blocker, a trust check or a part of the account "
-            "(dispatch.python); without it, all of them",
+            help="a rule, a figure (replay, confidence, ...), a blocker, a trust check, a part of the account "
+            "(dispatch.python), or any key or word of a report; without it, all of them",
         )
         add_json(parser)
 

@@ -85,7 +85,11 @@ def _run(run: Run) -> schema.RunEntry:
         "environment": cast("dict[str, Any]", environment) if isinstance(environment, dict) else {},
         "measured": list(run.forms),
         "traces": {form: path.name for form, path in run.traces.items()},
-        "notes": [*run.notes, *unusable(run.forms), *(note for form in run.forms.values() for note in _texts(form.get("notes")))],
+        "notes": [
+            *run.notes,
+            *unusable(run.forms),
+            *(note for form in run.forms.values() for note in _texts(form.get("notes"))),
+        ],
     }
 
 

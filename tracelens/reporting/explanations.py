@@ -19,6 +19,8 @@ NOUNS: Final = {
     "blocker": "Blockers",
     "check": "Trust checks",
     "part": "Parts of the account",
+    "kind": "Kinds of kernels",
+    "word": "Words and keys of reports",
 }
 
 SHOWN_LINES: Final = 12
@@ -40,7 +42,8 @@ def list_text(topics: dict[str, dict[str, str]], *, width: int = 80, color: bool
 def to_text(explanations: Sequence[Explanation], *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
     """What it is, how it is computed, and every constant with its source."""
     page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
-    lines = [line for explanation in explanations for line in _explanation(explanation, page)]
+    several = len(explanations) > 1
+    lines = [line for explanation in explanations for line in _explanation(explanation, page, several=several)]
     return "\n".join(lines).strip("\n") + "\n"
 
 
@@ -50,9 +53,11 @@ def _list(noun: str, names: dict[str, str], page: Page) -> Iterator[str]:
     yield from rows
 
 
-def _explanation(explanation: Explanation, page: Page) -> Iterator[str]:
+def _explanation(explanation: Explanation, page: Page, *, several: bool) -> Iterator[str]:
+    """One meaning of a name; of several, each says what it is."""
     yield ""
-    yield from page.text(f"{explanation.id}: {explanation.title}", "  ", "", "bold")
+    what = f" ({explanation.kind})" if several else ""
+    yield from page.text(f"{explanation.id}{what}: {explanation.title}", "  ", "", "bold")
     for paragraph in explanation.text.split("\n\n"):
         yield from page.text(" ".join(paragraph.split()), "  ")
     if explanation.constants:
