@@ -107,6 +107,14 @@ def test_loading_data_is_input(name: str) -> None:
     assert parts_us(gap().annotation(name, 15, 95)) == filled("dispatch.input")
 
 
+def test_operators_inside_the_data_loader_are_input() -> None:
+    """Such as those that collate a batch; behind its end they are the step's own."""
+    loader = gap().annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 15, 55)
+    collated = loader.op("aten::stack", 20, 40).op("aten::select", 25, 10)
+    assert parts_us(collated) == parts_us(gap().annotation("load_batch", 15, 55))
+    assert parts_us(collated.op("aten::mm", 71, 20))["dispatch.framework"] > 0
+
+
 @pytest.mark.parametrize("vendor", ["cuda", "hip"])
 def test_allocating_and_freeing_is_allocator(vendor: str) -> None:
     assert parts_us(gap(vendor).malloc(15, 45).free(60, 40)) == filled("dispatch.allocator")

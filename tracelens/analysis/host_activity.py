@@ -16,7 +16,7 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
 from tracelens.model.names import tell_names
-from tracelens.model.nesting import enclosing_among
+from tracelens.model.nesting import enclosing_among, nearest
 from tracelens.model.segments import Segments, by_rank, innermost
 
 
@@ -126,12 +126,22 @@ def _activities(trace: Trace) -> Bytes:
     for category in (Category.OPERATOR, Category.ANNOTATION):
         rows = np.flatnonzero(events.category == category)
         activity[rows] = tell_names(trace, rows, partial(_by_name, operator=category == Category.OPERATOR), np.uint8)
+    activity[_loading_batches(trace, activity)] = Activity.INPUT
     activity[calls & among(events.role, SUBMITS)] = Activity.LAUNCH
     activity[calls & (events.role == Role.LOAD) | loading_launches(trace)] = Activity.LOADING
     activity[calls & (events.role == Role.ALLOC)] = Activity.ALLOCATION
     activity[blocking_waits(trace)] = Activity.WAIT
     activity[events.phase != ord("X")] = Activity.NOTHING
     return activity
+
+
+def _loading_batches(trace: Trace, activity: Bytes) -> Int64s:
+    """Rows of the framework's operators inside what loads a batch, such as those that collate it."""
+    events, loads = trace.events, activity == Activity.INPUT
+    rows = np.flatnonzero((events.category == Category.OPERATOR) & (activity == Activity.FRAMEWORK))
+    rows = rows if loads.any() else rows[:0]
+    loader = nearest(trace.links.parent, rows, loads)
+    return rows[(loader != ABSENT) & (events.end[loader] > events.start[rows])]
 
 
 def _by_name(name: str, *, operator: bool) -> Activity:
