@@ -22,11 +22,14 @@ from tests.bench import bench_args, bench_load, bench_peers
 
 TABLE: Final = bench_load.ROOT / "tests" / "data" / "performance.md"
 CPU: Final = Path("/proc/cpuinfo")
-NOTES: Final = """\
-Written by `python -m tests.bench --write`. Medians; imports count for the reports, not for the loads. The columns with
-an *x* say how many times the first row's seconds a reader or tool takes. HolisticTraceAnalysis' load is its parser
-alone; its report is TraceAnalysis with the breakdown of idle time. The tree of AMD's TraceLens is measured where it is
-installed: it comes from no registry (the package of its name is another project).
+LARGE: Final = 500
+"""Megabytes beyond which what is slow runs once."""
+NOTES: Final = f"""\
+Written by `python -m tests.bench --write`. Medians of so many runs; beyond {LARGE} MB slow readers and the tools of
+others run once. Imports count for the reports, not for the loads. The columns with an *x* say how many times the first
+row's seconds a reader or tool takes. HolisticTraceAnalysis' load is its parser alone; its report is TraceAnalysis with
+the breakdown of idle time. The tree of AMD's TraceLens is measured where it is installed: it comes from no registry
+(the package of its name is another project).
 """
 
 
@@ -35,6 +38,7 @@ class Row:
     """Medians of one reader or tool."""
 
     name: str
+    runs: int
     seconds: float
     cpu_seconds: float
     peak_bytes: float
@@ -44,7 +48,7 @@ class Row:
         """Of its runs."""
         seconds, used = [run.seconds for run in runs], [run.cpu_seconds for run in runs]
         peak = statistics.median(run.peak_bytes for run in runs)
-        return cls(name, statistics.median(seconds), statistics.median(used), peak)
+        return cls(name, len(runs), statistics.median(seconds), statistics.median(used), peak)
 
 
 def machine() -> str:
@@ -61,23 +65,25 @@ def load_average() -> str:
 
 def table(rows: list[Row], size: int) -> Iterator[str]:
     """Lines of Markdown; the first row is what the others are compared with."""
-    yield "| | s | processor s | x s | x processor | MB/s | peak MB | peak / file |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| | runs | s | processor s | x s | x processor | MB/s | peak MB | peak / file |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     own = rows[0]
     for row in rows:
         times = f"{row.seconds / own.seconds:.2f} | {row.cpu_seconds / own.cpu_seconds:.2f}"
         figures = f"{size / 1e6 / row.seconds:.1f} | {row.peak_bytes / 1e6:.0f} | {row.peak_bytes / size:.2f}"
-        yield f"| {row.name} | {row.seconds:.2f} | {row.cpu_seconds:.2f} | {times} | {figures} |"
+        yield f"| {row.name} | {row.runs} | {row.seconds:.2f} | {row.cpu_seconds:.2f} | {times} | {figures} |"
 
 
 def section(source: Path, megabytes: float, rounds: int) -> Iterator[str]:
     """Both tables of one size, and what reading an event's arguments again takes."""
-    before = load_average()
+    before, slow = load_average(), 1 if megabytes > LARGE else rounds
     with tempfile.TemporaryDirectory() as folder:
         plain, zipped = bench_load.write_traces(source, Path(folder), megabytes)
         size = plain.stat().st_size
-        loads = [Row.of(f"load: {name}", runs) for name, runs in bench_load.measure_all(plain, zipped, rounds).items()]
-        tools = [Row.of(name, runs) for name, runs in bench_peers.run_all(plain, rounds).items()]
+        loads = [
+            Row.of(f"load: {name}", runs) for name, runs in bench_load.measure_all(plain, zipped, rounds, slow).items()
+        ]
+        tools = [Row.of(name, runs) for name, runs in bench_peers.run_all(plain, rounds, slow).items()]
         # Apart, since a process that is started counts the peak memory of the one that starts it.
         with ProcessPoolExecutor(1, get_context("spawn")) as apart:
             again = {path.suffix: apart.submit(bench_args.milliseconds, path).result() for path in (plain, zipped)}

@@ -66,18 +66,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
         repeat_trace(options.trace, path, int(options.mb * 1e6))
-        runs = run_all(path, options.rounds)
+        runs = run_all(path, options.rounds, options.rounds)
         print_table(path.stat().st_size, runs)
     for name in TOOLS.keys() - runs.keys():
         print(f"{name} is not installed")
 
 
-def run_all(path: Path, rounds: int) -> dict[str, list[Run]]:
-    """Every tool that is installed, in turn."""
+def run_all(path: Path, rounds: int, others_rounds: int) -> dict[str, list[Run]]:
+    """Every tool that is installed, in turn; those of others only in the first rounds."""
     tools = {name: code for name, (needs, code) in TOOLS.items() if not needs or importlib.util.find_spec(needs)}
     runs: dict[str, list[Run]] = {name: [] for name in tools}
-    for _ in range(rounds):
-        for name, code in tools.items():
+    for number in range(rounds):
+        now = tools if number < others_rounds else {name: code for name, code in tools.items() if OWN in name}
+        for name, code in now.items():
             runs[name].append(run(["-c", code, str(path)]))
     return runs
 
