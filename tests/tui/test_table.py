@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
+from tests.build import TraceBuilder
 from tracelens.loading import load_trace
 from tracelens.model import units
 from tracelens.model.events import ABSENT
@@ -177,3 +178,31 @@ def test_a_gap_cut_by_the_window_holds_what_lies_in_it(eager: Path) -> None:
     cells = {column.name: column.cell(0) for column in cut.columns}
     assert cells["length"] == units.duration(span[1] - span[0])
     assert cells["holds"] == cells["cause"]
+
+
+def test_kernels_of_one_template_are_told_apart(tmp_path: Path) -> None:
+    builder = TraceBuilder()
+    tile = "cutlass_80_simt_sgemm_64x64_8x5"
+    names = [f"void cutlass::Kernel2<{tile}_{end}_align1>({tile}_{end}_align1::Params)" for end in ("tn", "nn")]
+    names += [f"void at::native::reduce_kernel<512, 1, at::native::{op}<float> >(int)" for op in ("MeanOps", "MaxOps")]
+    for number in range(16):
+        at = 100.0 * number
+        builder.launch(names[number % 4], start=at, dur=5, at=at + 10, runs=10)
+    session = judge(
+        "kernels", load_trace(str(builder.write(tmp_path / "kernels.json"))), Portion(range=(0, 10**9)), None
+    )
+    table = linked_table(session, Atlas.of(session.analysis), "kernels").table
+    for width in (80, 120):
+        (at,) = [at for at, column in enumerate(table.columns) if column.name == "kernel"]
+        widths = table.widths(width)
+        column = table.columns[at]
+        shown = {column.shorten(column.cell(row), widths[at]) for row in range(len(table))}
+        assert len(shown) == 4
+
+
+def test_columns_without_a_text_leave_their_room_to_the_others() -> None:
+    empty = Column("where", [None] * 4, spare=True)
+    names = [Column(name, [name * 20] * 4, gives_way=True) for name in "ab"]
+    assert Table([*names, empty]).widths(30)[2] == 0
+    assert Table([*names, empty]).widths(30)[:2] == [14, 14]
+    assert Table([Column("where", [None] * 4)]).widths(30) == [6]

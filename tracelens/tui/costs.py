@@ -12,8 +12,8 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT
 from tracelens.model.names import names_of
+from tracelens.reporting.kernel_titles import kernel_title
 from tracelens.tui.inks import CLASS_INKS, Ink
-from tracelens.tui.names import telling_name
 from tracelens.tui.selection import Selection
 
 SHOWN: Final = 3
@@ -84,5 +84,5 @@ def _kernels(analysis: Analysis, most: int) -> Iterator[Cost]:
     window = max(analysis.attribution.window_ns, 1)
     for index in np.argsort(-total, kind="stable")[:most].tolist():
         row, ns = int(rows[first[index]]), int(total[index])
-        title = telling_name(names_of(analysis.trace, np.array([row]))[0])
+        title = kernel_title(names_of(analysis.trace, np.array([row]))[0])
         yield Cost(title, ns, ns / window, Ink.KERNEL, Selection(row=row))

@@ -1,15 +1,9 @@
-"""Short names of kernels."""
+"""Short names of kernels, for slices."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
-
-FUNCTOR: Final = re.compile(
-    r"\b(?!(?:[AB]Unary|Binary)Functor|gpu_kernel_impl)(\w*(?:Functor|Ops|_kernel_impl|_kernel_cuda)\w*)"
-)
 
 
 @lru_cache(maxsize=4096)
@@ -21,13 +15,6 @@ def short_name(name: str) -> str:
         return plain if "/" in plain or plain.count("::") < 2 else plain.rpartition("::")[2]
     bare = "".join(_outside_brackets(plain)).strip()
     return bare.rpartition("::")[2] or plain
-
-
-def telling_name(name: str) -> str:
-    """A kernel's short name and what it computes, which generic kernels have in their template arguments."""
-    base = short_name(name)
-    inner = dict.fromkeys(FUNCTOR.findall(name))
-    return " ".join([base, *[word for word in inner if word != base][:1]])
 
 
 def _outside_brackets(text: str) -> Iterator[str]:

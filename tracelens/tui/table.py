@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Int64s
 from tracelens.reporting.printable import printable
-from tracelens.tui.rows import cut, cut_left
+from tracelens.tui.rows import cut
 from tracelens.tui.search import Query
 
 SAMPLE: Final = 200
@@ -33,8 +33,10 @@ class Column:
     """Left out where there is no room."""
     gives_way: bool = False
     """Takes the room that is left."""
-    is_path: bool = False
-    """Shown from its end."""
+    least: int = NARROWEST
+    """Cells that it keeps where it gives way."""
+    shorten: Callable[[str, int], str] = cut
+    """Gives what is shown of a cell that does not fit."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -78,6 +80,11 @@ class Column:
         if len(self) and self.is_number:
             rows |= {int(np.argmax(self.keys)), int(np.argmin(self.keys))}
         return max([len(self.name) + 1, *(len(self.cell(row)) for row in rows)])
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether there are cells, and none of them has a text."""
+        return len(self) > 0 and not any(self.cell(row) for row in range(len(self)))
 
 
 def _all_numbers(values: Sequence[Any]) -> bool:
@@ -145,14 +152,15 @@ class Table:
 
     def widths(self, width: int) -> list[int]:
         """Cells of each column so that all fit; 0 leaves one out. Columns that give way share what is left."""
-        needed = [column.width for column in self.columns]
-        chosen = [min(need, NARROWEST) if c.gives_way else need for c, need in zip(self.columns, needed, strict=True)]
+        needed = [0 if column.spare and column.is_empty else column.width for column in self.columns]
+        chosen = [min(need, c.least) if c.gives_way else need for c, need in zip(self.columns, needed, strict=True)]
         for index in reversed([i for i, column in enumerate(self.columns) if column.spare]):
             if sum(chosen) + sum(map(bool, chosen)) > width:
                 chosen[index] = 0
         left = width - sum(chosen) - sum(map(bool, chosen))
-        for index in [i for i, column in enumerate(self.columns) if column.gives_way and chosen[i]]:
-            more = min(max(left, 0), needed[index] - chosen[index])
+        giving = [i for i, column in enumerate(self.columns) if column.gives_way and chosen[i]]
+        for done, index in enumerate(sorted(giving, key=lambda i: needed[i])):
+            more = min(max(left, 0) // (len(giving) - done), needed[index] - chosen[index])
             chosen[index] += more
             left -= more
         return chosen
@@ -176,7 +184,7 @@ class Table:
 
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         fitted = [
-            f"{cut_left(cell, width) if column.is_path else cut(cell, width):{column.align}{width}}"
+            f"{column.shorten(cell, width):{column.align}{width}}"
             for column, cell, width in zip(self.columns, cells, widths, strict=True)
             if width
         ]

@@ -16,14 +16,17 @@ from tracelens.model import units
 from tracelens.model.events import ABSENT, Category, Int64s
 from tracelens.model.intervals import covered
 from tracelens.model.names import names_of
-from tracelens.reporting.printable import short_place
+from tracelens.reporting.kernel_titles import kernel_title
+from tracelens.reporting.printable import cut, short_place
 from tracelens.tui.atlas import Atlas
 from tracelens.tui.findings import findings_table
 from tracelens.tui.linked import Linked, duration, of_range
-from tracelens.tui.names import telling_name
+from tracelens.tui.rows import cut_left
 from tracelens.tui.session import Session
 from tracelens.tui.table import Column, Table
 
+KERNEL: Final = 31
+"""Cells in which names of kernels, whose beginnings and ends are shown, are told apart."""
 AGGREGATES: Final = ("kernels", "operators")
 """Tables whose rows stand for many events each."""
 
@@ -113,11 +116,11 @@ def _kernels(rows: Rows) -> list[Column]:
         Column("share", rows["share"], units.share, ">"),
         Column("total", rows["total_ns"], duration, ">"),
         Column("count", rows["count"], _count, ">", spare=True),
-        Column("median", rows["median_ns"], duration, ">", spare=True),
         Column("kind", rows["kind"], spare=True),
+        Column("median", rows["median_ns"], duration, ">", spare=True),
         Column("origin", rows["origin"], spare=True),
-        Column("kernel", rows["name"], telling_name, gives_way=True),
-        Column("example", rows["example"], spare=True),
+        Column("kernel", rows["name"], kernel_title, gives_way=True, least=KERNEL, shorten=cut),
+        Column("example", rows["example"]),
     ]
 
 
@@ -128,7 +131,7 @@ def _operators(rows: Rows) -> list[Column]:
         Column("count", rows["count"], _count, ">", spare=True),
         Column("launches", rows["launches"], _count, ">", spare=True),
         Column("operator", rows["name"], gives_way=True),
-        Column("where", rows["where"], _file, spare=True, is_path=True),
+        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
         Column("example", rows["example"], spare=True),
     ]
 
@@ -140,8 +143,8 @@ def _gaps(rows: Rows) -> list[Column]:
         Column("at", rows["start_ns"], duration, ">", spare=True),
         Column("cause", rows["class"] + "." + rows["part"]),
         Column("operator", rows["operator"], gives_way=True),
-        Column("where", rows["where"], _file, spare=True, is_path=True),
-        Column("after", rows["after"], telling_name, gives_way=True, spare=True),
+        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
+        Column("after", rows["after"], kernel_title, gives_way=True, spare=True, shorten=cut),
     ]
 
 
@@ -154,7 +157,7 @@ def _syncs(rows: Rows) -> list[Column]:
         Column("while busy", rows["busy_overlap_ns"], duration, ">", spare=True),
         Column("call", rows["call"], gives_way=True),
         Column("operator", rows["operator"], gives_way=True, spare=True),
-        Column("where", rows["where"], _file, spare=True, is_path=True),
+        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
     ]
 
 
@@ -166,7 +169,7 @@ def _launches(rows: Rows) -> list[Column]:
         Column("kernels", rows["kernels"], _count, ">"),
         Column("call", rows["call"], gives_way=True),
         Column("operator", rows["operator"], gives_way=True),
-        Column("where", rows["where"], _file, spare=True, is_path=True),
+        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
     ]
 
 

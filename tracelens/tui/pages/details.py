@@ -15,15 +15,18 @@ from tracelens.loading.reread import event_args
 from tracelens.model import units
 from tracelens.model.events import ABSENT, NO_STREAM, Category, Trace
 from tracelens.reporting.details import to_text
+from tracelens.reporting.kernel_titles import kernel_title
+from tracelens.reporting.printable import cut
 from tracelens.tui.atlas import Atlas
 from tracelens.tui.inks import CLASS_INKS, glyph
-from tracelens.tui.names import telling_name
 from tracelens.tui.rows import Piece, Row, crop, quiet, row, strong
 from tracelens.tui.selection import Selection
 from tracelens.tui.session import Session
 
 CALLERS = 6
 """Enclosing events that are named."""
+NEIGHBOUR = 48
+"""Cells of the name of a kernel before or after a gap."""
 
 
 def brief(session: Session, atlas: Atlas, selection: Selection, width: int) -> list[Row]:
@@ -52,7 +55,7 @@ def _gap(session: Session, atlas: Atlas, selection: Selection) -> Iterator[Row]:
     where = places(trace, np.array([behind]))[0] if behind != ABSENT else None
     filled = _name(trace, operator) if operator != ABSENT else "no operator"
     yield row(quiet("filled by  "), filled, quiet("  at " if where else ""), where or "")
-    first, last = (telling_name(_name(trace, end)) for end in (before, after))
+    first, last = (cut(kernel_title(_name(trace, end)), NEIGHBOUR) for end in (before, after))
     yield row(quiet("between    "), first, quiet("  and  "), last)
     yield row(quiet("pieces     "), *_pieces(session, gap))
     yield row(quiet(f"starts at  {units.duration(start)}"))

@@ -7,8 +7,9 @@ from typing import Final, cast
 
 from tracelens.loading.runs import Record, Run
 from tracelens.model import units
+from tracelens.reporting.kernel_titles import kernel_title
+from tracelens.reporting.printable import cut as cut_inside
 from tracelens.reporting.schema import Document
-from tracelens.tui.names import telling_name
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, crop, cut, head, quiet, row, wrapped
 from tracelens.tui.runs import Change, StepFacts, changes
 from tracelens.tui.targets import FormOf, KernelOf
@@ -131,7 +132,7 @@ def _changes(facts: Mapping[str, StepFacts], chosen: str, width: int) -> Iterato
     removed = before.launches - after.launches
     yield (*head(f"Kernels, {first} to {chosen}"), quiet(f"  {said}; {removed:.0f} launches removed"))
     for one in found[:SHOWN_CHANGES]:
-        name = Piece(cut(telling_name(one.name), max(width - 44, 10)), Look.PLAIN, KernelOf(one.name))
+        name = Piece(cut_inside(kernel_title(one.name), max(width - 44, 10)), Look.PLAIN, KernelOf(one.name))
         yield row(MARKS[one.kind], f"{_change(one)}  ", name)
     if len(found) > SHOWN_CHANGES:
         yield row(quiet(f"  and {len(found) - SHOWN_CHANGES} more"))
