@@ -88,11 +88,24 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_closed_streams_do_no_harm(trace: Path, closed: str) -> None:
-    shell = f"{sys.executable} -m tracelens report {trace} {closed}"
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("report {trace} 2>&-", 0, ""),
+        ("report {trace} -o {trace}.md 2>&- >&-", 0, ""),
+        ("report {trace} 2>&- >&-", 2, ""),
+        ("report {trace} >&-", 2, "standard output is closed"),
+        ("--help >&-", 2, "standard output is closed"),
+        ("report --help >/dev/full", 2, "No space left on device"),
+        ("--version >/dev/full", 2, "No space left on device"),
+    ],
+)
+def test_streams_that_are_closed_or_full_lose_nothing_in_silence(trace: Path, words: str, code: int, said: str) -> None:
+    shell = f"{sys.executable} -m tracelens {words.format(trace=trace)}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == code
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) <= 1
 
 
 def test_a_closed_standard_input_is_refused_in_one_line() -> None:

@@ -86,3 +86,14 @@ def test_the_code_that_is_advised_fits_80_columns(verdict: str, variant: str | N
     statements = [line.partition("  # ")[0].strip() for line in code.splitlines()]
     printed = {line.partition("  # ")[0].strip() for line in text.splitlines()}
     assert set(statements) <= printed
+
+
+@pytest.mark.parametrize("width", [20, 40, 50, 60, 80])
+def test_figures_of_the_forms_are_whole_or_named_as_left_out(report: Report, width: int) -> None:
+    lines = report.to_text(width=width).splitlines()
+    begin = lines.index("Four ways to run the step")
+    head, rows = lines[begin + 1], lines[begin + 2 : begin + 6]
+    assert not [row for row in rows if re.search(r"\d…|…\d|-…", row)]
+    shown = " ".join(lines[begin + 6 :]).partition("as well")[0]
+    for title in ("range", "speed-up", "source"):
+        assert title in head or title in shown

@@ -31,7 +31,7 @@ NOUNS: Final = {
     DEVICE_EVENT: "device event",
     OPERATOR: "operator event",
 }
-_HANDLE: Final = re.compile(r"\s*(?P<prefix>[a-z])-(?P<number>\d{1,18})\s*")
+_HANDLE: Final = re.compile(r"\s*(?P<prefix>[a-z])-(?P<number>[0-9]{1,18})\s*")
 
 
 class Accounts(Mapping[int, tuple[Timeline, Gaps]]):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
+from tracelens.cli import output
 from tracelens.cli.suggest import did_you_mean
 from tracelens.errors import UsageError
 from tracelens.reporting.printable import cut, printable
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 LONGEST: Final = 300
 """Columns of a message: words of any length may be typed."""
@@ -36,6 +40,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
         raise UsageError(f"{cut(printable(message), LONGEST)} (see {self.prog} --help)")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Print the help or the version as all data is printed: what cannot be written is no silent loss."""
+        del file
+        output.emit(message)
 
     def refuse(self, word: str) -> NoReturn:
         """Raise UsageError for a word that the command does not take."""

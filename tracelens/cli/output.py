@@ -14,10 +14,14 @@ from tracelens.errors import UsageError
 from tracelens.reporting.printable import printable
 
 
+class _Closed(io.StringIO):
+    """In place of the standard output that the caller closed: what would be written there is lost, and that is said."""
+
+
 def open_streams() -> None:
     """Give the streams that the caller closed somewhere to write to."""
+    sys.stdout = sys.stdout or _Closed()
     nowhere = Path(os.devnull)
-    sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
     sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
 
 
@@ -29,6 +33,8 @@ def emit(text: str) -> None:
 def emit_all(texts: Iterable[str]) -> None:
     """Write one text after the other, as `emit` does."""
     out = sys.stdout
+    if isinstance(out, _Closed):
+        raise UsageError("standard output is closed; write a file with -o, or redirect to /dev/null")
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="backslashreplace", newline="\n")
     try:

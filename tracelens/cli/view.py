@@ -14,6 +14,7 @@ from tracelens.exitcodes import ExitCode
 from tracelens.tui import COLORS
 from tracelens.tui.links import VIEWS, Place, Portion
 
+MOST_FPS: Final = 1_000
 OPTIONS: Final = frozenset(
     {"--view", "--select", "--no-mouse", "--fps", "--color", "--ascii", "--step", "--range", "--device"}
 )
@@ -32,7 +33,7 @@ class ViewCommand:
         parser.add_argument("--view", choices=VIEWS, default="overview", help="begin with this view")
         parser.add_argument("--select", metavar="HANDLE", help="begin at an event or gap (g-12, k-5, ...)")
         parser.add_argument("--no-mouse", dest="mouse", action="store_false", help="leave the mouse to the terminal")
-        parser.add_argument("--fps", metavar="N", type=int, help="draw at most N times a second (15 over SSH)")
+        parser.add_argument("--fps", metavar="N", type=_rate, help="draw at most N times a second (15 over SSH)")
         parser.add_argument("--color", choices=COLORS, default="auto", help="colours (by what the terminal says)")
         parser.add_argument("--ascii", action="store_true", help="draw without block characters")
         add_window(parser)
@@ -53,6 +54,12 @@ class ViewCommand:
             ascii=options.ascii,
         )
         return ExitCode(code) if code in set(ExitCode) else ExitCode.INTERRUPTED
+
+
+def _rate(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:5]) <= MOST_FPS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of times a second (1 to {MOST_FPS})")
+    return int(text)
 
 
 def has_screen() -> bool:

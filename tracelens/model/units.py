@@ -12,7 +12,7 @@ LONGEST_NS: Final = 2**62
 APART: Final = 100
 """Times that the longer end of a range is the shorter from which each has its own unit."""
 _UNITS: Final = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": NS_PER_MS, "s": 1_000_000_000}
-_DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>ns|us|µs|ms|s)")
+_DURATION: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>ns|us|µs|ms|s)")
 
 
 def to_ms(ns: int) -> float:
@@ -95,7 +95,7 @@ def parse_span(text: str) -> tuple[int, int]:
         raise ValueError(f"{text!r} is not a range A..B (12ms..15ms)")
     start, end = parse_duration(first), parse_duration(last)
     if end <= start:
-        raise ValueError(f"the range {text} ends before it starts")
+        raise ValueError(f"the range {text} {'is empty' if end == start else 'ends before it starts'}")
     return start, end
 
 

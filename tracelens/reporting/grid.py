@@ -27,7 +27,7 @@ def grid(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, m
     """Lines of at most `width` columns: the titles, then the rows; columns that no row fills are left out."""
     widths = {i: min(width, max(cells(line[i]) for line in _titled(columns, rows))) for i in range(len(columns))}
     kept = [i for i in widths if any(row[i] for row in rows)]
-    while spare := _too_many(columns, widths, kept, width):
+    while (spare := _too_many(columns, widths, kept, width)) is not None:
         kept.remove(spare)
     over = sum(widths[i] + len(GUTTER) for i in kept) - len(GUTTER) - width
     for _ in range(over):
@@ -41,11 +41,11 @@ def _titled(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Se
     return [[column.title for column in columns], *rows]
 
 
-def _too_many(columns: Sequence[Column], widths: dict[int, int], kept: list[int], width: int) -> int:
-    """The column that can be spared most if the others cannot make room for it, else 0."""
+def _too_many(columns: Sequence[Column], widths: dict[int, int], kept: list[int], width: int) -> int | None:
+    """The column that can be spared most if the others cannot make room for it, else None."""
     least = sum(min(widths[i], columns[i].least or widths[i]) for i in kept)
     spare = sorted((columns[i].spare, i) for i in kept if columns[i].spare)
-    return spare[-1][1] if spare and least + len(GUTTER) * (len(kept) - 1) > width else 0
+    return spare[-1][1] if spare and least + len(GUTTER) * (len(kept) - 1) > width else None
 
 
 def _line(line: Sequence[tuple[str, int, Column]], width: int, more: str) -> str:

@@ -16,6 +16,8 @@ from tracelens.reporting.schema import ClassEntry, Document, FindingEntry
 from tracelens.reporting.views import views
 
 FORM_BAR: Final = 10
+ROOMY: Final = 60
+"""Columns from which the source of a form's time is never cut where nothing else follows."""
 SHOWN_FINDINGS: Final = 5
 _SEVERITY: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
@@ -92,21 +94,27 @@ def _forms(document: Document, page: Page) -> Iterator[str]:
 def _form_table(document: Document, lengths: list[float], page: Page) -> Iterator[str]:
     rows = list(phrases.form_rows(document))
     full, mark = ("━", "▶") if page.unicode else ("=", ">")
+    shrinks = page.width < ROOMY or any(row.predicted for row in rows)
     columns = [
         Column("  form"),
         Column("ms/step" if document["window"]["steps"] else "ms", ">"),
-        Column("range"),
-        Column("speed-up", ">"),
-        Column("source", least=9 if any(row.predicted for row in rows) else 0, spare=1),
-        Column("predicted (off)"),
-        Column("", spare=2),
+        Column("range", spare=1),
+        Column("speed-up", ">", spare=4),
+        Column("source", least=9 if shrinks else 0, spare=2),
+        Column("predicted (off)", spare=3),
+        Column("", spare=5),
     ]
     bars = [full * math.ceil(FORM_BAR * length) for length in lengths]
     lines = [
         [f"{mark if row.advised else ' '} {row.name}", row.step, row.range, row.speedup, row.source, row.predicted, bar]
         for row, bar in zip(rows, bars, strict=True)
     ]
-    yield from page.table(columns, lines)
+    titles, *table = page.table(columns, lines)
+    yield from (titles, *table)
+    hidden = [column.title for column, cells in zip(columns, zip(*lines, strict=True), strict=True) if any(cells)]
+    hidden = [title for title in hidden if title.strip() not in titles]
+    if hidden:
+        yield from page.text(f"A wider page shows {', '.join(hidden)} as well.", "    ", None, "dim")
 
 
 def _form_notes(document: Document, page: Page) -> Iterator[str]:

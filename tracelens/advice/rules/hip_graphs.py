@@ -21,7 +21,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         return None
     return Finding(
         RULE.id,
-        "info",
+        "warning",
         "HIP graphs were not calibrated: they have been seen to gain nothing, and with old ROCm to lose",
         None,
         (),
