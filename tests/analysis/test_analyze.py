@@ -20,6 +20,13 @@ def two_devices() -> TraceBuilder:
     )
 
 
+def test_the_other_devices_that_worked_are_named() -> None:
+    trace = two_devices().trace()
+    (note,) = [note for note in analyze(trace).steps.notes if "device" in note]
+    assert note == "only device 1 is judged; device 0 worked as well: choose with --device 0"
+    assert any("--device 1" in note for note in analyze(trace, device=0).steps.notes)
+
+
 def test_the_busiest_device_is_analysed_by_default() -> None:
     trace = two_devices().trace()
     assert analyze(trace).device == 1

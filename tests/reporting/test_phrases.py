@@ -104,6 +104,14 @@ def test_the_account_adds_up_to_the_time_in_its_title() -> None:
     assert phrases.step(document) == "12.0 ms, 1 step"
 
 
+def test_the_device_is_named_where_others_worked_too() -> None:
+    document = judged("replay")
+    document["trace"]["devices"] = [{"id": 0, "name": "GPU", "busy_ns": 9}, {"id": 1, "name": "GPU", "busy_ns": 0}]
+    assert phrases.boundness(document) == "85 % of the traced step the GPU waits for the host."
+    document["trace"]["devices"] = [{"id": 0, "name": "GPU", "busy_ns": 9}, {"id": 1, "name": "GPU", "busy_ns": 7}]
+    assert phrases.boundness(document) == "85 % of the traced step device 0 waits for the host."
+
+
 def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert phrases.profiled(judged("replay")) == ""
     predicted = judged("replay", eager=Form(2.0, 1.8, 2.2, "predicted"))
@@ -124,14 +132,14 @@ def test_of_steps_that_differ_no_mean_is_compared_with_a_typical_one() -> None:
     document = judged("compile", eager=Form(2.0, 1.8, 2.2, "predicted"))
     document["window"]["step_ms"] |= {"min": 1.0, "max": 12.0}
     assert phrases.profiled(document) == "Steps differ; a typical one takes 2.00 ms without the profiler (estimated)."
-    assert phrases.boundness(document) == "85 % of the traced step the GPU waits for the host."
+    assert phrases.boundness(document) == "85 % of the traced step device 0 waits for the host."
 
 
 def test_how_long_the_device_waits_without_the_profiler() -> None:
     document = judged("replay", eager=Form(2.0, 1.8, 2.2, "measured"))
     kernel_ms = document["attribution"]["classes"]["kernel"]["ns"] / 3 / 1e6
     assert phrases.boundness(document) == (
-        f"85 % of the traced step the GPU waits for the host; without the profiler for about "
+        f"85 % of the traced step device 0 waits for the host; without the profiler for about "
         f"{100 * (1 - kernel_ms / 2):.0f} %."
     )
 
@@ -141,7 +149,7 @@ def test_a_device_that_waits_only_for_the_profilers_host() -> None:
     document["attribution"]["classes"]["kernel"]["ns"] = 5_700_000
     document["attribution"]["classes"]["dispatch"]["ns"] = 4_000_000
     assert phrases.boundness(document) == (
-        "57 % of the traced step the GPU waits for the host; without the profiler it works for about 95 %."
+        "57 % of the traced step device 0 waits for the host; without the profiler it works for about 95 %."
     )
 
 
@@ -149,7 +157,7 @@ def test_a_device_of_which_nothing_is_known_neither_works_nor_waits() -> None:
     document = judged("replay")
     document["attribution"]["classes"]["unknown"]["ns"] = document["attribution"]["window_ns"]
     assert phrases.boundness(document) == (
-        "For 100 % of the traced step the trace does not say what the GPU waits for."
+        "For 100 % of the traced step the trace does not say what device 0 waits for."
     )
 
 
@@ -208,11 +216,11 @@ def test_the_other_forms_in_a_few_words() -> None:
 
 
 def test_who_waits_for_whom() -> None:
-    assert phrases.boundness(judged("replay")) == "85 % of the traced step the GPU waits for the host."
+    assert phrases.boundness(judged("replay")) == "85 % of the traced step device 0 waits for the host."
     busy = judged("compile")
     busy["attribution"]["classes"]["kernel"]["ns"] = 11_000_000
     busy["window"]["steps"] = None
-    assert phrases.boundness(busy) == "92 % of the traced time the GPU works."
+    assert phrases.boundness(busy) == "92 % of the traced time device 0 works."
     nothing = Report(example.empty_analysis(), example.abstaining()).document
     assert phrases.boundness(nothing) == ""
 

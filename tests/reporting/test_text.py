@@ -26,7 +26,7 @@ def test_the_answer_comes_first(report: Report) -> None:
     assert reason == "  - Steps differ by 1.6 x; record more steps after a warm-up."
     assert not empty
     assert verdict == "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."
-    assert others == "85 % of the traced step the GPU waits for the host. Not compile alone: 3.91 ms."
+    assert others == "85 % of the traced step device 0 waits for the host. Not compile alone: 3.91 ms."
 
 
 def test_sections_come_in_the_order_of_a_reader(report: Report) -> None:

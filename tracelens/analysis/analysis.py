@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from tracelens.analysis.attribution import attribute
@@ -34,6 +35,7 @@ def analyze(
     gives empty tables and trust "unusable"."""
     chosen = _choose(trace, device)
     steps = find_steps(trace, chosen, name=step, span=span)
+    steps = replace(steps, notes=(*steps.notes, *_other_devices(trace, chosen)))
     timeline, gaps = build_timeline(trace, chosen)
     attribution = attribute(timeline, steps.window.tiles)
     numbered = all_gaps(trace, {chosen: (timeline, gaps)})
@@ -66,3 +68,12 @@ def _choose(trace: Trace, device: int | None) -> int:
         there = f"its devices are {', '.join(map(str, known))}" if known else "it has no devices"
         raise UsageError(f"the trace has no device {device}; {there}")
     return device
+
+
+def _other_devices(trace: Trace, chosen: int) -> tuple[str, ...]:
+    """That other devices ran work too, and how to judge them."""
+    others = sorted(device for device in device_ids(trace) if device != chosen)
+    if not others:
+        return ()
+    named = f"device {others[0]}" if len(others) == 1 else f"devices {', '.join(map(str, others))}"
+    return (f"only device {chosen} is judged; {named} worked as well: choose with --device {others[0]}",)

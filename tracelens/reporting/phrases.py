@@ -120,14 +120,20 @@ def boundness(document: Document) -> str:
         return ""
     waits = sum(classes[name]["ns"] for name in ("dispatch", "launch", "sync")) / window_ns
     works, unknown = (classes[name]["ns"] / window_ns for name in ("kernel", "unknown"))
-    what = "step" if document["window"]["steps"] else "time"
+    what, device = "step" if document["window"]["steps"] else "time", _judged(document)
     if unknown > max(waits, works):
-        return f"For {units.percent(unknown)} of the traced {what} the trace does not say what the GPU waits for."
+        return f"For {units.percent(unknown)} of the traced {what} the trace does not say what {device} waits for."
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
     talks = classes["kernel"]["parts"].get("communication", 0) / window_ns
     alone = f", {units.percent(talks)} of it in communication that nothing hides" if talks >= TALKS else ""
     more = _unprofiled(document, works) if waits > works else alone
-    return f"{units.percent(part)} of the traced {what} the GPU {does}{more}."
+    return f"{units.percent(part)} of the traced {what} {device} {does}{more}."
+
+
+def _judged(document: Document) -> str:
+    """The device that is judged, by its number where others worked too."""
+    number, busy = document["window"]["device"], [d["id"] for d in document["trace"]["devices"] if d["busy_ns"]]
+    return f"device {number}" if any(device != number for device in busy) else "the GPU"
 
 
 def _unprofiled(document: Document, works: float) -> str:
