@@ -50,7 +50,8 @@ class Campaign:
         if outcome.result is None or not self._worth_going_on(outcome, record):
             return exit_code(outcome, record)
         self._adopt(outcome.result)
-        for form in self.forms:
+        # What cannot run is told before the others take their time.
+        for form in sorted(self.forms, key=lambda form: not self._lacks_cuda(form)):
             if form != "eager":
                 self._run_form(form)
         return exit_code(outcome, record)
@@ -69,7 +70,7 @@ class Campaign:
         self.directory.describe(environment=result["environment"], target=result["described"])
 
     def _run_form(self, form: str) -> None:
-        if form in GRAPH_FORMS and self.eager is not None and not self.eager["cuda_used"]:
+        if self.eager is not None and self._lacks_cuda(form):
             self._say(form, no_cuda(self.eager["environment"]))
             return
         records: list[FormRecord] = []
@@ -77,6 +78,9 @@ class Campaign:
             job = self.job.with_(form=form, variant=variant)
             records.append(self._measure(job)[1])
             self.directory.add(form, fastest(records), records if len(VARIANTS.get(form, ())) > 1 else None)
+
+    def _lacks_cuda(self, form: str) -> bool:
+        return form in GRAPH_FORMS and self.eager is not None and not self.eager["cuda_used"]
 
     def _say(self, form: str, record: FormRecord) -> None:
         Line(form).finish(summary(record))
@@ -163,7 +167,8 @@ def no_cuda(versions: dict[str, Any]) -> FormRecord:
     """Return the record of a form that has no CUDA device to run on."""
     gpu = versions["gpu"]
     have = f"the script leaves {gpu} unused" if gpu else f"torch {versions['torch']} has none here"
-    return blocked("no_cuda", f"needs a CUDA device: {have}")
+    instead = "run its step on it" if gpu else "capture where there is one"
+    return blocked("no_cuda", f"needs a CUDA device: {have}; {instead}")
 
 
 def fastest(records: list[FormRecord]) -> FormRecord:
@@ -207,9 +212,11 @@ def _why_nothing(outcome: Outcome) -> str:
 
 
 def exit_code(outcome: Outcome, record: FormRecord) -> int:
-    """Return eager's exit code as a shell would show it; 2 if it ended well but gave nothing to measure."""
+    """Return eager's exit code as a shell would show it; 2 if it gave nothing to measure, or not in time."""
     if outcome.exit_code < 0 and not record.error:
         return 0  # it had told all, and was ended because it went on
+    if outcome.cut is not None:
+        return 2
     if outcome.exit_code < 0:
         return 128 - outcome.exit_code
     return outcome.exit_code or (2 if record.error else 0)

@@ -51,12 +51,15 @@ class Words(argparse.Action):
 
 
 def main(argv: list[str]) -> int:
-    """Run the command; returns the exit code: the script's own where it fails, 2 on usage, 130 on Ctrl-C."""
+    """Run the command; returns the exit code, as its help lists them."""
     options = parser().parse_args(argv)
     try:
         return _run(options, argv)
     except (ScriptError, RunDirectoryError) as error:
         say(f"tracelens capture: {error}")
+        return USAGE
+    except FileNotFoundError as error:
+        say(f"tracelens capture: no folder for {error.filename} any more; the script must leave it alone")
         return USAGE
 
 
@@ -66,7 +69,9 @@ def parser() -> Parser:
         prog="tracelens capture",
         description="Run a script unchanged as eager, compile, replay and both; leave one run directory.",
         allow_abbrev=False,
-        epilog="The script runs once per form, and what it writes is written once per form.",
+        epilog="The script runs once per form, and what it writes is written once per form. Exit codes: 0 done; the "
+        "script's own where eager fails, 128 + N after signal N; 2 the command is wrong, or eager gave nothing to "
+        "measure or not in time; 130 interrupted.",
     )
     parser.add_argument("-m", dest="is_module", action="store_true", help="the script is a module's name")
     parser.add_argument(

@@ -92,7 +92,9 @@ def _start(job: Job, log: Path | None) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def _wait(process: subprocess.Popen[bytes], board: Board, line: Line, timeout: float, grace: float) -> str | None:
-    """Wait for the child, once it is done only for the grace; returns what cuts it short, if anything."""
+    """Wait for the child, once it is done only for the grace; returns what cuts it short, if anything.
+
+    Once it is done nothing does: it has told all, however long its end takes."""
     started, done_at = time.monotonic(), None
     while process.poll() is None:
         line.update(board)
@@ -102,7 +104,7 @@ def _wait(process: subprocess.Popen[bytes], board: Board, line: Line, timeout: f
         if done_at is not None and now - done_at > grace:
             return None
         if now - started > timeout:
-            return f"did not end within {timeout:.0f} s (while {board.read()[0]})"
+            return None if board.done else f"did not end within {timeout:.0f} s (while {board.read()[0]})"
         time.sleep(POLL_S)
     return None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from capture.ranks import Rank
-from capture.records import SCHEMA_VERSION, FormRecord
+from capture.records import FORMS, SCHEMA_VERSION, FormRecord
 from tracelens.version import __version__
 
 
@@ -96,8 +96,9 @@ class RunDirectory:
 
     def _write(self) -> None:
         partial = self.manifest.with_name(f"{self.manifest.name}.partial")
+        forms = {form: self._forms[form] for form in FORMS if form in self._forms}
         with partial.open("w") as file:
-            json.dump({**self._head, "forms": self._forms}, file, indent=1)
+            json.dump({**self._head, "forms": forms}, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(self.manifest)

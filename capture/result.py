@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -54,5 +55,7 @@ class Result:
             "exit_code": exit_code,
         }
         partial = self.job.result.with_suffix(".partial")
-        partial.write_text(json.dumps(result))
-        partial.replace(self.job.result)
+        # Where the script has removed the run directory, the command says so.
+        with suppress(FileNotFoundError):
+            partial.write_text(json.dumps(result))
+            partial.replace(self.job.result)

@@ -56,6 +56,8 @@ def test_eager_output_passes_through(run: Captured) -> None:
     assert "first line hello" in run.stdout
     assert "reached the end" not in run.stdout, "the script is stopped after its last needed step"
     assert "so do its side effects" in run.stderr
+    lines = [line.partition(":")[0] for line in run.stderr.splitlines()]
+    assert lines.index("replay") < lines.index("compile"), "what cannot run is told at once"
 
 
 def test_other_forms_write_to_their_logs_and_read_the_same_input(run: Captured) -> None:

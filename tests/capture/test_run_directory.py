@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from capture.campaign import Campaign, exit_code, fastest
 from capture.job import Job, Plan
-from capture.launcher import Outcome
+from capture.launcher import Outcome, _wait
 from capture.manifest import RunDirectory, RunDirectoryError
+from capture.progress import Board, Line
 from capture.ranks import Rank, rendezvous, this_rank
 from capture.records import FormRecord, counted
 from capture.stamping import publish_trace
@@ -53,6 +56,25 @@ def test_the_commands_exit_code_is_eagers() -> None:
 
     assert [code(0), code(3), code(0, "nothing repeats"), code(1, "out of memory")] == [0, 3, 2, 1]
     assert [code(-9, "killed by signal 9"), code(-15)] == [137, 0], "ended by us once it had told all"
+    late = Outcome(None, -15, "did not end within 1 s (while measuring)")
+    assert exit_code(late, FormRecord(error=late.cut)) == 2
+
+
+@pytest.mark.parametrize(("done", "said"), [(True, None), (False, "did not end within 0 s (while starting)")])
+def test_an_end_that_takes_long_makes_no_failure_of_what_is_done(tmp_path: Path, done: bool, said: str | None) -> None:
+    board = Board(tmp_path / "board")
+    board.show("done" if done else "starting")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert _wait(process, board, Line("eager"), timeout=0.01, grace=30.0) == said
+        process.kill()
+
+
+def test_forms_are_listed_in_one_order_whichever_was_told_first(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run", [], "r")
+    directory.create(force=False)
+    for form in ("eager", "both", "replay", "compile"):
+        directory.add(form, FormRecord())
+    assert list(json.loads(directory.manifest.read_text())["forms"]) == ["eager", "compile", "replay", "both"]
 
 
 def test_a_difference_that_eager_has_of_itself_is_no_difference(tmp_path: Path) -> None:

@@ -209,6 +209,14 @@ def test_a_script_that_ends_itself_is_told_so(workshop: Workshop) -> None:
     assert "the script ended itself" in run.form("eager")["error"]
 
 
+def test_a_script_that_removes_the_run_directory_is_told_so(workshop: Workshop) -> None:
+    workshop.write("import shutil, sys\nshutil.rmtree(sys.argv[1])\n")
+    run = workshop.capture("script.py", str(workshop.path))
+    assert run.code == 2
+    assert run.stderr.splitlines()[-1].endswith("any more; the script must leave it alone")
+    assert "Traceback" not in run.stderr
+
+
 def test_what_a_script_raises_colours_no_line(workshop: Workshop) -> None:
     workshop.write("raise ValueError('boom \\x1b[31m')\n")
     line = workshop.capture("script.py").stderr.splitlines()[-1]
