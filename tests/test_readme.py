@@ -109,3 +109,14 @@ def test_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(blocks) == 1
     exec(compile(blocks[0], "README.md", "exec"), {})
     assert "Where the step goes" in capsys.readouterr().out
+
+
+def test_rates_of_steps_never_seen_are_those_of_the_table() -> None:
+    text = README.read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|") and "before anybody had seen them" in line]
+    counts = [[int(number) for number in pair] for row in rows for pair in re.findall(r"(\d+) of (\d+)", row)]
+    right, inside = counts[0::2], counts[1::2]
+    for pairs, told in ((inside, "{0} % ({1} of {2},"), (right, "Of {2} steps")):
+        held, of = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+        assert told.format(round(100 * held / of), held, of) in text
+    assert f"{sum(pair[0] for pair in right)} verdicts were right" in text

@@ -73,6 +73,7 @@ FIRES_AND_NOT: dict[str, tuple[Story, Story]] = {
     "device_limit": (LIBRARY, [pointwise(100, BIG)] * 10),
     "queued_idle": (queued, LIBRARY),
     "exposed_communication": ([gemm(100), collective(100)], [gemm(900), *fork(), collective(2), gemm(900)]),
+    "captured_collectives": ([*HOST_BOUND, collective(5)], [gemm(900), collective(100)]),
     "late_rank": ([gemm(900), collective(4000, 57)], [gemm(900), collective(4000, 1 << 26)]),
     "buffer_broadcast": ([marked(FORWARD, *BUFFERS, BROADCAST)], [marked(FORWARD, gemm(50)), *BUFFERS, BROADCAST]),
     "few_kernels": ([op("aten::take", 60, kernel="take_put_kernel", host=10)], HOST_BOUND),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import numpy as np
 import pytest
@@ -200,3 +201,10 @@ def test_a_repair_takes_nothing_from_the_device_s_own_work_but_what_repeated_ste
 def test_one_step_is_less_sure_than_several() -> None:
     sure = [advice(*HOST_BOUND, steps=steps).recommendation.confidence for steps in (1, 4)]
     assert sure[0] < 0.75 < sure[1]
+
+
+def test_a_compiled_host_needs_about_the_time_of_its_step() -> None:
+    found = advice(*[TRITON] * 40)
+    told = re.search(r"The host needs about ([\d.]+) ms", found.recommendation.summary)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(found.forms["compile"].step_ms, rel=0.1)

@@ -14,6 +14,7 @@ from tracelens.advice.confirmed import confirmed
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, facts_of
 from tracelens.advice.forms import cannot, predict_forms, repaired
+from tracelens.advice.host_time import as_compiled
 from tracelens.advice.measured import beside, measured_forms
 from tracelens.advice.missed import missed, scaled
 from tracelens.advice.reason import reason
@@ -55,7 +56,7 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
         forms,
         observed,
         _fixed(analysis, known, observed, forms),
-        reason(known) if _now(analysis, forms) == analysis.form or analysis.form not in DONE else "",
+        _reason(analysis, known, forms),
         Target(region.training, region.optimizer, not region.same_shapes, is_scaled(trace), is_autocast(trace)),
         _now(analysis, forms),
     )
@@ -80,6 +81,14 @@ def _now(analysis: Analysis, forms: Mapping[str, Form]) -> str:
     eager = forms["eager"]
     is_measured = eager.source == "measured" and eager.step_ms is not None
     return analysis.form if analysis.form in DONE and not is_measured else "eager"
+
+
+def _reason(analysis: Analysis, facts: Facts, forms: Mapping[str, Form]) -> str:
+    """What bounds the step as it runs; "" where the trace shows it in another form than that in use."""
+    if analysis.form in DONE and _now(analysis, forms) != analysis.form:
+        return ""
+    compiled = analysis.form == "compile"
+    return reason(replace(facts, region=as_compiled(facts.region)) if compiled else facts)
 
 
 def _listed(forms: dict[str, Form], analysis: Analysis, observed: tuple[Observation, ...]) -> dict[str, Form]:

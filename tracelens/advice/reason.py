@@ -47,7 +47,7 @@ def _kernel_time(region: Region, device: float) -> str:
         return f"{_ms(region.busy)} ms ({_ms(device)} ms where its streams overlap as far as their events allow)"
     if region.busy <= OTHER_WORK * own:
         return f"{_ms(region.busy)} ms"
-    return f"{_ms(own)} ms (of {_ms(region.busy)} ms that the device works, for others too)"
+    return f"{_ms(own)} ms (with work from outside the step the device is busy for {_ms(region.busy)} ms)"
 
 
 def _ms(ns: float) -> str:

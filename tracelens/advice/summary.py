@@ -102,7 +102,8 @@ def _stay(case: Case, sure: float) -> str:
     """That the form in use is kept, as far as the trace shows the others."""
     known = [name for name in candidates(case.forms, case.now) if name != case.now]
     if sure < EVEN and known:
-        return "Whether another form would pay, the trace does not tell."
+        already = "" if case.now == "eager" else f"The step is already {DONE[case.now]}; "
+        return f"{already}{'w' if already else 'W'}hether another form would pay, the trace does not tell."
     if case.now == "eager" and not known:
         return "No other form can run as the step is."
     if case.now == "eager":

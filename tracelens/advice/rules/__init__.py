@@ -10,6 +10,7 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import (
     allocator_churn,
     buffer_broadcast,
+    captured_collectives,
     cast_kernels,
     cold_start,
     compiled_pieces,
@@ -72,6 +73,7 @@ RULES: Final[tuple[Rule, ...]] = (
     exposed_communication.RULE,
     late_rank.RULE,
     buffer_broadcast.RULE,
+    captured_collectives.RULE,
     # Compiled and replayed steps.
     few_kernels.RULE,
     compiler_overhead.RULE,
