@@ -32,6 +32,30 @@ def test_a_chain_of_pointwise_operators_becomes_one_kernel() -> None:
     assert found.generated < found.replaced_ns / 5
 
 
+@pytest.mark.parametrize("shapes", [[[BIG], [BIG], []], None], ids=["sized", "unsized"])
+def test_a_kernel_with_nothing_to_join_keeps_its_time(shapes: list[list[int]] | None) -> None:
+    alone = {} if shapes is None else {"shapes": shapes, "dtypes": ["float", "float", "Scalar"]}
+    found = compiled(op("aten::add", 500, **alone))
+    assert found.generated == pytest.approx(500_000)
+
+
+def test_kernels_that_join_move_less_than_before() -> None:
+    assert compiled(*[pointwise(500, BIG)] * 2).generated < 500_000
+
+
+def test_a_step_of_memsets_alone_stays() -> None:
+    def memset(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        starts = max(clock.drained, clock.host + 8)
+        trace.op("aten::zero_", clock.host, 8).memset(clock.host + 1, 5, at=starts, runs=5)
+        clock.host += 9
+        clock.streams[7] = starts + 5
+
+    found = compiled(*[memset] * 10)
+    assert found.library == pytest.approx(50_000)
+    assert compiled(*[memset] * 10, pointwise()).library == 0
+
+
 def test_library_kernels_stay_and_split_chains() -> None:
     found = compiled(*[pointwise(), pointwise(), gemm(50, 1 << 5)] * 3)
     assert (found.generated_kernels, found.library_kernels) == (3, 3)

@@ -62,7 +62,8 @@ def compile_device(facts: Facts) -> Compiled:
     Streams that user code forks become one; those inside a library call stay."""
     region, operators = facts.region, facts.operators
     unfused = _loses_bias(operators)
-    library = (operators.role == Role.LIBRARY) & ~(unfused & operators.bias_kernel)
+    stays = (operators.role == Role.LIBRARY) | _vanishes_whole(operators)
+    library = stays & ~(unfused & operators.bias_kernel)
     overlap = 1.0 if region.fork.any() else facts.span(C.NODE_SPACING).overlap
     fused = np.flatnonzero((operators.role != Role.LIBRARY) & (operators.role != Role.VANISHES))
     groups = _Groups(region, operators, fused)
@@ -83,6 +84,11 @@ def compile_device(facts: Facts) -> Compiled:
         untraceable=bool(operators.recurrent.any()),
         certain=facts.bandwidth.known and bool(operators.sized[fused].mean() > 0.5) if len(fused) else True,
     )
+
+
+def _vanishes_whole(operators: Operators) -> bool:
+    """Whether the step is nothing but work that vanishes beside other work, such as memsets: it stays then."""
+    return bool((operators.role == Role.VANISHES).all())
 
 
 def _outermost(trace: Trace, operators: Int64s) -> Int64s:
@@ -138,7 +144,13 @@ class _Groups:
         least = np.maximum(C.RAMP + latency + moved / bandwidth, self._arithmetic())
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
-        return np.minimum(time, self.eager) + self._copies() * shortest
+        return np.where(self._alone(), self.eager, np.minimum(time, self.eager)) + self._copies() * shortest
+
+    def _alone(self) -> Bools:
+        """The pointwise kernels of a step in which no kernel has another to join: generated, each moves what it moved
+        before."""
+        pointwise = (self.role == Role.POINTWISE) & ~self.operators.casts[self.work]
+        return self._any(pointwise) & (len(self.first) == len(self.operators.role))
 
     def _traffic(self) -> Floats:
         """Bytes: external reads, and one write unless all is reduced, of the largest tensor as it comes and goes.
