@@ -8,6 +8,7 @@ import pytest
 
 from tests.build import TraceBuilder
 from tests.tui.screens import eager_steps, opened, screen, settled, shows
+from tracelens.tui import _traces_in
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
 
@@ -80,3 +81,39 @@ async def test_a_directory_offers_its_traces_one_after_the_other(tmp_path: Path)
         await settled(app, pilot)
         assert app.session is not None
         assert app.session.path == str(files[1])
+
+
+async def test_a_directory_offers_only_traces_and_leads_back(tmp_path: Path) -> None:
+    eager_steps().write(tmp_path / "a.json")
+    (tmp_path / "b.json").write_text("nothing")
+    (tmp_path / "times.json").write_text('{"a": 1.5}')
+    files = _traces_in(str(tmp_path))
+    assert [file.name for file in files] == ["a.json", "b.json"]
+    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert shows(app, "a.json  NVIDIA H200")
+        await pilot.press("escape", "down", "enter")
+        await settled(app, pilot)
+        assert shows(app, "Esc shows the others")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert shows(app, "2 traces and runs")
+        await pilot.press("enter")
+        await settled(app, pilot)
+        await pilot.press("D")
+        await pilot.pause()
+        assert shows(app, "Esc goes back")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.view == "overview"
+        assert shows(app, "What costs most")
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_without_a_directory_there_is_nothing_to_choose(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("D")
+        await pilot.pause()
+        assert shows(app, "No directory of traces was opened")
+        assert app.view == "overview"

@@ -106,6 +106,8 @@ def _traces_in(path: str) -> list[Path]:
     folder = Path(path)
     if not folder.is_dir():
         return []
-    named = (".json", ".json.gz", ".json.zst")
-    traces = [file for file in folder.iterdir() if file.name.endswith(named) and not file.name.startswith("run.")]
-    return sorted([*traces, *(manifest.parent for manifest in folder.glob("*/run.json"))])
+    from tracelens.loading.choose import traces_in
+    from tracelens.loading.runs import MANIFESTS
+
+    runs = {manifest.parent for pattern in MANIFESTS for manifest in folder.glob(f"*/{pattern}")}
+    return sorted([*traces_in(folder), *runs])

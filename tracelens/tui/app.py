@@ -20,7 +20,7 @@ from tracelens.tui.guide import Guide
 from tracelens.tui.links import VIEWS, Place, Portion
 from tracelens.tui.rows import folded
 from tracelens.tui.search import Query
-from tracelens.tui.views.messages import Asked, Changed, Copy, Details, Ranged, Said, Walk
+from tracelens.tui.views.messages import Asked, Back, Changed, Copy, Details, Ranged, Said, Walk
 from tracelens.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -90,8 +90,18 @@ class TraceLens(Guide):
 
     async def action_choose_trace(self) -> None:
         """To the traces and runs of the directory that was opened."""
+        if not self._files:
+            self.say("No directory of traces was opened; give one to choose from what it holds.")
+            return
         self.view = ""
         await self.choose()
+
+    async def on_back(self, message: Back) -> None:
+        """From a trace that cannot be opened to the others, from them to the one that is open."""
+        if self.is_open:
+            await self.show("overview")
+        elif self._files and self.switcher.current == "refused":
+            await self.choose()
 
     async def action_next_view(self) -> None:
         """To the view on the right."""

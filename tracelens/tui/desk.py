@@ -281,6 +281,11 @@ class Desk(Entrance):
         return cast("FormsView", self.switcher.query_one("#forms"))
 
     @property
+    def is_open(self) -> bool:
+        """Whether a trace is open."""
+        return self.session is not None
+
+    @property
     def has_run(self) -> bool:
         """Whether a run directory is open."""
         return self._run_directory is not None
@@ -320,5 +325,5 @@ class Desk(Entrance):
             return True
         if isinstance(self.screen, ModalScreen):
             return action == "quit"
-        says_why_not = action == "view_forms" and self.session is not None
+        says_why_not = action in ("view_forms", "choose_trace") and self.session is not None
         return registered.scope != EVERYWHERE or says_why_not or registered.valid(self.situation)

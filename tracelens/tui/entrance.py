@@ -38,6 +38,11 @@ class Entrance(Shell):
         self._ticking: Timer | None = None
         self.code = ExitCode.OK
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a trace to go back to."""
+        return False
+
     async def opened(self, session: Session) -> None:
         """Show what was read."""
         raise NotImplementedError
@@ -51,7 +56,8 @@ class Entrance(Shell):
 
     async def choose(self) -> None:
         """Show the traces and runs of a directory."""
-        await self.put(PickerView(self._folder, self._files))
+        self.code = ExitCode.OK
+        await self.put(PickerView(self._folder, self._files, back=self.is_open))
 
     async def begin(self, opening: Opening) -> None:
         """Show an opening that runs."""
@@ -94,7 +100,7 @@ class Entrance(Shell):
             await self.opened(opening.session)
         else:
             self.code = ExitCode(opening.exit_code)
-            await self.put(RefusedView(opening.error or "nothing was read"))
+            await self.put(RefusedView(opening.error or "nothing was read", others=bool(self._files)))
 
     def stop_opening(self) -> None:
         """End what is being read, if anything is."""

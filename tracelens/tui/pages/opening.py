@@ -28,18 +28,25 @@ def loading(path: str, progress: Progress, width: int) -> list[Row]:
     ]
 
 
-def refused(message: str, width: int) -> list[Row]:
-    """Why there is nothing to see, and the keys that are left."""
+def refused(message: str, width: int, *, others: bool = False) -> list[Row]:
+    """Why there is nothing to see, and the keys that are left; of a directory there are other traces to choose."""
     lines = [(Piece(line[0].text, Look.STRONG),) for line in wrapped(message, width)]
     title = (Piece("This cannot be opened", Look.BAD),)
-    return [EMPTY, title, EMPTY, *lines, EMPTY, row(Piece("q", Look.KEY), " quits")]
+    back = (Piece("Esc", Look.KEY), Piece(" shows the others, ")) if others else ()
+    return [EMPTY, title, EMPTY, *lines, EMPTY, (*back, *row(Piece("q", Look.KEY), " quits"))]
 
 
-def picker(folder: str, files: Sequence[Path], chosen: int, width: int) -> list[Row]:
-    """The traces of a directory, one of which is chosen."""
+def picker(
+    folder: str, files: Sequence[Path], told: Sequence[str], chosen: int, width: int, *, back: bool = False
+) -> list[Row]:
+    """The traces of a directory with what is told of each, one of which is chosen; `back` where one is open already."""
+    space = max(width - 14, 10)
+    names = min(max(len(file.name) for file in files), space * 2 // 3) if files else 0
     rows = [head(f"{len(files):,} traces and runs in {cut_left(folder, width - 30)}"), EMPTY]
     for number, file in enumerate(files):
         size = "run" if file.is_dir() else units.size(file.stat().st_size) if file.exists() else ""
-        text = f"{'▸' if number == chosen else ' '} {cut(file.name, width - 14):{max(width - 14, 10)}}{size:>10}"
+        said = cut(f"{cut(file.name, names):{names}}  {told[number]}", space)
+        text = f"{'▸' if number == chosen else ' '} {said:{space}}{size:>10}"
         rows.append((Piece(text, Look.CURSOR if number == chosen else Look.PLAIN),))
-    return [*rows, EMPTY, row(Piece("Enter", Look.KEY), " opens, ", Piece("q", Look.KEY), " quits")]
+    left = (Piece("Esc", Look.KEY), Piece(" goes back, ")) if back else ()
+    return [*rows, EMPTY, (*row(Piece("Enter", Look.KEY), " opens, "), *left, *row(Piece("q", Look.KEY), " quits"))]

@@ -52,6 +52,11 @@ class OpenPath(Message):
 
 
 @dataclass
+class Back(Message):
+    """Leave what was shown instead of a trace."""
+
+
+@dataclass
 class Copy(Message):
     """Copy a text to the clipboard; `what` it is, in a word."""
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tracelens.loading.glance import told
 from tracelens.tui.opening import Opening
 from tracelens.tui.pages.opening import loading, picker, refused
-from tracelens.tui.views.messages import OpenPath
+from tracelens.tui.views.messages import Back, OpenPath
 from tracelens.tui.widgets.lines import Lines
 
 
@@ -40,13 +41,19 @@ class LoadingView(Lines, can_focus=True):
 class RefusedView(Lines, can_focus=True):
     """Why a trace cannot be opened."""
 
-    def __init__(self, message: str) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+
+    def __init__(self, message: str, *, others: bool) -> None:
         super().__init__(id="refused")
-        self._message = message
+        self._message, self._others = message, others
 
     def on_resize(self) -> None:
         """Lines follow the width."""
-        self.show(refused(self._message, max(self.size.width, 20)))
+        self.show(refused(self._message, max(self.size.width, 20), others=self._others))
+
+    def action_leave(self) -> None:
+        """To the other traces of the directory."""
+        self.post_message(Back())
 
 
 class PickerView(Lines, can_focus=True):
@@ -56,11 +63,13 @@ class PickerView(Lines, can_focus=True):
         Binding("up,k", "move(-1)", "Trace above", show=False),
         Binding("down,j", "move(1)", "Trace below", show=False),
         Binding("enter", "pick", "Open it", show=False),
+        Binding("escape", "leave", "Back", show=False),
     ]
 
-    def __init__(self, folder: str, files: Sequence[Path]) -> None:
+    def __init__(self, folder: str, files: Sequence[Path], *, back: bool) -> None:
         super().__init__(id="picker")
-        self._folder, self._files = folder, list(files)
+        self._folder, self._files, self._back = folder, list(files), back
+        self._told = [told(file) for file in files]
         self._chosen = 0
 
     def on_resize(self) -> None:
@@ -68,7 +77,8 @@ class PickerView(Lines, can_focus=True):
         self._draw()
 
     def _draw(self) -> None:
-        self.show(picker(self._folder, self._files, self._chosen, max(self.size.width, 40)))
+        width = max(self.size.width, 40)
+        self.show(picker(self._folder, self._files, self._told, self._chosen, width, back=self._back))
         at, top, height = self._chosen + 2, self.scroll_offset.y, max(self.size.height, 1)
         if not top <= at < top + height:
             self.scroll_to(y=max(at - height // 2, 0), animate=False, immediate=True)
@@ -77,6 +87,10 @@ class PickerView(Lines, can_focus=True):
         """To another trace."""
         self._chosen = min(max(self._chosen + by, 0), len(self._files) - 1)
         self._draw()
+
+    def action_leave(self) -> None:
+        """To the trace that is open."""
+        self.post_message(Back())
 
     def action_pick(self) -> None:
         """Open the chosen trace."""
