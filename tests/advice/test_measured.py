@@ -282,3 +282,11 @@ def test_the_account_of_another_form_explains_nothing_of_the_one_in_use() -> Non
     compiled = [op("triton_poi_fused_add_0", 2, kernel="triton_poi_fused_add_0", host=30)] * 40
     assert "The host needs" in judged({}, *compiled).recommendation.summary
     assert "The host needs" not in judged(runs.ALL, *compiled).recommendation.summary
+
+
+def test_a_trace_that_the_compiler_did_nothing_for_is_one_of_eager_code() -> None:
+    compiled = analysis(*[op("triton_poi_fused_add_0", 2, kernel="triton_poi_fused_add_0", host=30)] * 40)
+    nothing = {**runs.ALL, "compile": runs.measured(0.69, compiler_graphs=0)}
+    assert compiled.form == "compile"
+    assert advise(compiled, runs.ALL).forms["replay"].predicted is None
+    assert advise(compiled, nothing).forms["replay"].predicted is not None

@@ -302,3 +302,12 @@ def test_a_measured_step_of_the_host_says_what_its_range_leaves_out() -> None:
     assert runs.between_processes(judged("replay")) == ""
     host["attribution"]["classes"]["kernel"]["ns"] = 15_000_000
     assert runs.between_processes(host) == ""
+
+
+def test_a_form_that_ran_though_the_trace_forbids_it_says_so() -> None:
+    ran = Form(0.5, 0.5, 0.5, "measured")
+    eager = Form(4.0, 3.9, 4.1, "measured", predicted=(4.1, 3.0, 5.0))
+    told = {row.name: row.predicted for row in phrases.form_rows(judged("replay", eager=eager, replay=ran))}
+    assert told["replay"] == "cannot run"
+    assert told["compile"] == ""
+    assert not any(row.predicted for row in phrases.form_rows(judged("replay", replay=ran)))

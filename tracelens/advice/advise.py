@@ -41,13 +41,17 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     work, or one that its checks call unusable, gets a verdict only from measurements."""
     is_range = analysis.window.kind == "range"
     measured = {} if is_range else measured_forms(analysis.trace.stamp, recorded or {})
+    own = measured.get(analysis.form)
+    if own is not None and own.did_nothing:
+        # What it recorded is eager's code.
+        analysis = replace(analysis, form="eager")
     trace, facts = analysis.trace, None if analysis.trust.level == "unusable" else facts_of(analysis)
     if facts is None or _too_little(analysis, facts.region):
         forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
         findings = check_all(analysis, forms, judged=False)
         return Advice(forms, _from_measurements(analysis, forms, recorded is not None and not is_range), findings)
     region = facts.region
-    seen = find_blockers(analysis, region)
+    seen = _idling(facts, find_blockers(analysis, region))
     observed = confirmed(seen, measured.get("replay"))
     known = _calibrated(facts, None if analysis.form in DONE else measured.get("eager"))
     forms = _listed(_forms(analysis, facts, known, seen, measured), analysis, observed)
@@ -62,6 +66,14 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     )
     findings = check_all(analysis, forms)
     return Advice(forms, recommend(case), findings + unproven(observed, findings))
+
+
+def _idling(facts: Facts, seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
+    """The blockers, none of which costs more than the device idles without the profiler: that alone makes a loader
+    slow enough to hold up a busy device."""
+    eager = predict_eager(facts).mid
+    idle = max(1 - facts.span(C.STREAM_SPACING).expected / eager, 0.0) if eager else 0.0
+    return tuple(replace(found, share=min(found.share, idle)) for found in seen)
 
 
 def _too_little(analysis: Analysis, region: Region) -> bool:

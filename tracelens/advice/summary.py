@@ -105,7 +105,7 @@ def _stay(case: Case, sure: float) -> str:
         already = "" if case.now == "eager" else f"The step is already {DONE[case.now]}; "
         return f"{already}{'w' if already else 'W'}hether another form would pay, the trace does not tell."
     if case.now == "eager" and not known:
-        return "No other form can run as the step is."
+        return "No other form is of use as the step is."
     if case.now == "eager":
         return "Neither torch.compile nor CUDA Graph replay would pay as the step is."
     begin = f"The step is already {DONE[case.now]};"

@@ -27,7 +27,7 @@ class FormRow(NamedTuple):
     speedup: str
     source: str
     predicted: str
-    """What the trace alone predicts of a measured form, with the error."""
+    """What the trace alone predicts of a measured form, with the error, or that it predicted that it cannot run."""
     pays_after: str
     held_up: str
     """What blocks the form or costs it time, or why its time is not known."""
@@ -75,11 +75,19 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 range=span(form["low"], form["high"]),
                 speedup="" if now is None or not form["step_ms"] else _times(now / form["step_ms"]),
                 source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
-                predicted=runs.beside(form),
+                predicted=runs.beside(form) or _refuted(document, form),
                 pays_after=runs.pays_after(form),
                 held_up=held_up(form) or failure(form),
                 advised=name == advised_form(document),
             )
+
+
+def _refuted(document: Document, form: FormEntry) -> str:
+    """That the trace alone predicts no run of a form that ran; "" where it predicts nothing of any."""
+    ran = form["source"] == "measured" and form["step_ms"] is not None and form["predicted"] is None
+    eager = document["forms"].get("eager")
+    told = document["trace"]["form"] == "eager" and eager is not None and eager["predicted"] is not None
+    return "cannot run" if ran and told else ""
 
 
 def held_up(form: FormEntry) -> str:
