@@ -68,12 +68,13 @@ def test_failed_checks_come_first_and_say_what_to_record() -> None:
 @pytest.mark.parametrize(
     ("builder", "word"),
     [
-        (TraceBuilder(), "CPU only"),
+        (TraceBuilder(), "no event with a duration"),
+        (TraceBuilder().raw({"ph": "X", "name": "gemm", "ts": 0, "dur": 9, "pid": 0, "tid": 7}), "category"),
         (TraceBuilder().op("aten::add", 0, 5), "CPU only"),
         (TraceBuilder().call("cudaDeviceSynchronize", 0, 5), "ran nothing"),
         (TraceBuilder().call("cudaLaunchKernel", 0, 5), "no kernel recorded"),
     ],
-    ids=["empty", "operators", "calls", "launches"],
+    ids=["empty", "uncategorised", "operators", "calls", "launches"],
 )
 def test_a_trace_without_device_work_is_unusable_and_says_why(builder: TraceBuilder, word: str) -> None:
     found = trust(builder)

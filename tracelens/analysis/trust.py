@@ -101,6 +101,8 @@ def _why_nothing_ran(evidence: Evidence) -> str:
         return "no device work in this window; choose another step, range or device"
     if recording.losses(trace):
         return "no device work in what is left of the file; let the profiler finish writing, then copy it whole"
+    if strange := _why_unreadable(trace):
+        return strange
     calls = events.category == Category.RUNTIME
     if among(events.role[calls], SUBMITS).any():
         return (
@@ -113,6 +115,21 @@ def _why_nothing_ran(evidence: Evidence) -> str:
     return "a trace of the CPU only; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)" + (
         denied if trace.devices else ""
     )
+
+
+def _why_unreadable(trace: Trace) -> str:
+    """That a file holds nothing, or events of no known category; "" for others."""
+    complete = trace.events.phase == ord("X")
+    if not complete.any():
+        return (
+            "the file holds no event with a duration; give the file that export_chrome_trace wrote after the recording"
+        )
+    if among(trace.events.category[complete], (Category.OTHER, Category.SPAN)).all():
+        return (
+            "no event says what it is (its category, cat): the file was written or rewritten by another tool; give "
+            "the file that export_chrome_trace wrote"
+        )
+    return ""
 
 
 def _share(class_name: str, *parts: str) -> Callable[[Evidence], float | None]:
