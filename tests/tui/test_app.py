@@ -204,6 +204,7 @@ async def test_export_writes_and_never_writes_over(eager: Path) -> None:
         for expected in ("Wrote eager.report.json", "exists already"):
             await pilot.press("e", "3")
             await pilot.pause()
+            assert shows(app, "write to the file: eager.report.json")
             await pilot.press("enter")
             await settled(app, pilot)
             assert shows(app, expected), screen(app)

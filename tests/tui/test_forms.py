@@ -19,6 +19,7 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.runs import Run, read_run
 from tracelens.tui import _traces_in, clipboard
 from tracelens.tui.app import TraceLens
+from tracelens.tui.export import default_name
 from tracelens.tui.lanes import LaneKind
 from tracelens.tui.links import Place
 from tracelens.tui.opening import Opening
@@ -288,3 +289,9 @@ async def test_recorded_runs_lie_side_by_side(manifest: Path) -> None:
         await settled(app, pilot)
         if name is not None:
             assert app.switcher.query_one(TimelineView).selected_name == name
+
+
+def test_exports_of_runs_are_named_after_the_run(tmp_path: Path) -> None:
+    traces = [tmp_path / name / "eager.pt.trace.json.gz" for name in ("first", "second")]
+    names = [default_name(str(trace), ".report.md", trace.parent) for trace in traces]
+    assert names == ["first.eager.report.md", "second.eager.report.md"]

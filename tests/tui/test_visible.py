@@ -118,7 +118,7 @@ async def test_no_dialog_shows_a_control_character(wicked: Path) -> None:
     async with opened(wicked, size=(120, 40), place=Place("timeline")) as (app, pilot):
         for query in ("kernel", "nothing\x1b]0;x\x07"):
             await pilot.press("slash")
-            app.prompt.value = query
+            app.prompt.line.value = query
             assert_harmless(app)
             await pilot.press("enter")
             assert_harmless(app)

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from tracelens.tui.session import Session
 
 QUESTIONS = {
-    "search": "search: a regular expression; ! finds all others",
-    "filter": "filter: a regular expression; ! keeps all others; empty shows all",
-    "lanes": "lanes: a regular expression for their titles; empty shows all",
+    "search": "a regular expression; ! finds all others",
+    "filter": "a regular expression; ! keeps all others; empty shows all",
+    "lanes": "a regular expression for their titles; empty shows all",
 }
+"""What is typed for each purpose."""
 
 
 def _commands() -> type[Provider]:
@@ -144,7 +145,7 @@ class TraceLens(Guide):
 
     def on_asked(self, message: Asked) -> None:
         """Ask for a line."""
-        self.prompt.ask(message.purpose, QUESTIONS[message.purpose])
+        self.prompt.ask(message.purpose, message.purpose, QUESTIONS[message.purpose])
 
     def action_search(self) -> None:
         """Ask what to search for."""
@@ -291,7 +292,9 @@ class TraceLens(Guide):
     def _name_export(self, key: str | None) -> None:
         if key is not None and self.session is not None:
             suffix = FORMATS[key].suffix if key in FORMATS else f".{self.view}.svg"
-            self.prompt.ask(f"export {key}", "file name", default_name(self.session.path, suffix))
+            run = self._run_directory.folder if self._run_directory is not None else None
+            name = default_name(self.session.path, suffix, run)
+            self.prompt.ask(f"export {key}", "write to the file", "its name", name)
 
     def _export(self, key: str, path: Path) -> None:
         if key == PICTURE:

@@ -35,12 +35,13 @@ FORMATS: Final = {
 PICTURE: Final = "9"
 
 
-def default_name(trace_path: str, suffix: str) -> str:
-    """A name in the current directory after the trace's."""
+def default_name(trace_path: str, suffix: str, run: Path | None = None) -> str:
+    """A name in the current directory after the trace's, and the run's: traces are named alike in all of them."""
     name = Path(trace_path).name
     for ending in (".gz", ".zst", ".json", ".pt.trace", ".trace"):
         name = name.removesuffix(ending)
-    return f"{visible(name) or 'trace'}{suffix}"
+    within = f"{visible(run.absolute().name)}." if run is not None else ""
+    return f"{within}{visible(name) or 'trace'}{suffix}"
 
 
 def write(path: Path, text: str) -> str:
