@@ -30,6 +30,7 @@ ODD_INPUT = {
     "an old report of the mouse": b"\x1b[M \xa0\xa0",
     "a report from nowhere": b"\x1b[<99999999999;99999999999;0M",
     "a key beyond all keys": b"\x1b[1114112u",
+    "a size without pixels": b"\x1b[48;40;120;0;0t",
     "a paste of Latin-1": b"\x1b[200~caf\xe9\x1b[201~",
 }
 

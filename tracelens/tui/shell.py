@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.containers import Vertical
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -113,10 +114,14 @@ class Shell(App[int]):
     def _end(self) -> None:
         self.exit(int(ExitCode.INTERRUPTED), return_code=int(ExitCode.INTERRUPTED))
 
-    def on_resize(self) -> None:
+    async def on_resize(self) -> None:
         """The shell's lines follow the width; a terminal that is too small keeps no dialog open."""
         while self.is_too_small and len(self.screen_stack) > 1:
-            self.pop_screen()
+            if isinstance(self.screen, CommandPalette):
+                # It ends its search before it closes.
+                await self.run_action("escape", self.screen)
+            else:
+                self.pop_screen()
         if self.screen_stack and self.screen_stack[0].query("#tabs"):
             self.call_after_refresh(self.sync_lines)
 

@@ -42,7 +42,11 @@ def lenient(kind: type[Driver]) -> type[Driver]:
             while not self.exit_event.is_set():
                 try:
                     parent.run_input_thread(self)
-                except (ValueError, OverflowError):
+                except OSError:
+                    # The terminal is gone.
+                    raise
+                except Exception:
+                    # Whatever textual's parser stumbles over, the next keys count.
                     continue
 
     return Lenient
