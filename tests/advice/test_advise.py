@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.cases.beats import loader
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
 from tracelens.advice import advise
@@ -125,6 +126,13 @@ def test_the_host_s_speed_follows_from_a_measured_eager_step() -> None:
     alone = step_ms(advice(*HOST_BOUND), "eager")
     slow = {"schema_version": 1, "form": "eager", "run": "r", "step_ms": 4 * alone}
     assert step_ms(advice(*HOST_BOUND, tracelens=slow), "compile") > 2 * step_ms(advice(*HOST_BOUND), "compile")
+
+
+def test_a_loader_that_only_the_profiler_makes_slow_is_not_repaired_first() -> None:
+    """Profiled, the host loads for longer than the device computes; without, the device is never out of work."""
+    busy, idle = advice(loader(1500), gemm(1200)), advice(loader(1500), gemm(200))
+    assert busy.recommendation.fix_first == ()
+    assert [fix.id for fix in idle.recommendation.fix_first] == ["host_work"]
 
 
 def test_a_damaged_stamp_is_as_none() -> None:

@@ -112,6 +112,15 @@ def test_the_device_is_named_where_others_worked_too() -> None:
     assert phrases.boundness(document) == "85 % of the traced step device 0 waits for the host."
 
 
+@pytest.mark.parametrize(("part", "said"), [("copy", "copies"), ("communication", "communication")])
+def test_a_device_that_works_but_does_not_compute(part: str, said: str) -> None:
+    document = judged("compile")
+    kernel = document["attribution"]["classes"]["kernel"]
+    kernel["ns"], kernel["parts"] = 11_000_000, {"compute": 2_000_000, part: 9_000_000}
+    told = f"92 % of the traced step device 0 works, 75 % of it in {said} that nothing hides."
+    assert phrases.boundness(document) == told
+
+
 def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert phrases.profiled(judged("replay")) == ""
     predicted = judged("replay", eager=Form(2.0, 1.8, 2.2, "predicted"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import NO_GRAPH
@@ -20,7 +21,7 @@ SHORT_CELLS: Final = 60
 NO_GAIN: Final = 0.97
 """A form that takes at least this share of the trace's own form is not worth its trouble."""
 TALKS: Final = 0.2
-"""Share of the traced time in exposed communication from which it is named at once. [judgement]"""
+"""Share of the traced time in exposed communication or copies from which it is named at once. [judgement]"""
 LARGE: Final = 0.1
 """Share of the step that a finding's repair saves from which it is the answer where no form is. [judgement]"""
 MEASURE: Final = "Measure the forms before you change code: tracelens capture SCRIPT."
@@ -124,10 +125,16 @@ def boundness(document: Document) -> str:
     if unknown > max(waits, works):
         return f"For {units.percent(unknown)} of the traced {what} the trace does not say what {device} waits for."
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
-    talks = classes["kernel"]["parts"].get("communication", 0) / window_ns
-    alone = f", {units.percent(talks)} of it in communication that nothing hides" if talks >= TALKS else ""
+    alone = _exposed({part: ns / window_ns for part, ns in classes["kernel"]["parts"].items()})
     more = _unprofiled(document, works) if waits > works else alone
     return f"{units.percent(part)} of the traced {what} {device} {does}{more}."
+
+
+def _exposed(parts: Mapping[str, float]) -> str:
+    """What a busy device does for long instead of computing: ", 88 % of it in copies that nothing hides", or ""."""
+    part = max(("communication", "copy"), key=lambda part: parts.get(part, 0.0))
+    share, does = parts.get(part, 0.0), "copies" if part == "copy" else part
+    return f", {units.percent(share)} of it in {does} that nothing hides" if share >= TALKS else ""
 
 
 def _judged(document: Document) -> str:
