@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 from textual import events
@@ -37,6 +38,14 @@ class Ground(Screen[None]):
     """The screen below all dialogs. Widgets show that they have the focus: it need not be painted anew for that."""
 
     focused = reactive[Widget | None](None, repaint=False)
+
+
+class Palette(CommandPalette):
+    """The command palette; a page of it may be asked for before it has room for a line."""
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):
+            super()._action_command_list(action)
 
 
 class Shell(App[int]):
@@ -193,6 +202,11 @@ class Shell(App[int]):
         failed = clipboard.save(text, path)
         kept = f"it is not in a file ({failed})" if failed else f"also in {path}"
         self.say(f"Copied {what}; {kept}." if sequence else f"{what.capitalize()} is too long to copy; {kept}.")
+
+    def action_command_palette(self) -> None:
+        """Find a command, a kernel or a time."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def action_toggle_dark(self) -> None:
         """Dark to light, and back; plain colours stay plain."""
