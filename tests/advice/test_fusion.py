@@ -300,3 +300,16 @@ def test_a_gate_is_computed_where_it_is_used() -> None:
 
 def test_the_angle_of_complex_numbers_is_generated() -> None:
     assert compiled(elementwise("aten::angle", BIG, ["c10::complex<float>"])).library_kernels == 0
+
+
+def linear(columns: int, kernel: str = "void gemmSN_TN_kernel<float, 128, 16>") -> Beat:
+    shapes = {"shapes": [[columns], [16, 512], [512, columns], [], []], "dtypes": ["float"] * 3 + ["Scalar"] * 2}
+    return op("aten::addmm", 3, kernel=kernel, **shapes)
+
+
+def test_narrow_products_of_few_rows_are_slow_without_their_bias() -> None:
+    after = pointwise(size=16 * 256)
+    assert compiled(linear(256), linear(256), after).library == pytest.approx(2 * 29_000)
+    assert compiled(linear(256), gemm(3), after).library < 10_000
+    assert compiled(linear(256, "cutlass_80_simt_sgemm"), after).library < 10_000
+    assert compiled(linear(768), pointwise(size=16 * 768)).library < 10_000

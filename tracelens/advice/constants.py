@@ -165,6 +165,11 @@ FUSED_SPREAD: Final = (0.7, 1.7)
 UNFUSED_BIAS: Final = 0.9
 """Device time of a single-precision addmm over eager's when its bias moves into the generated kernel that follows:
 another matrix product is chosen. Only where it leaves the device partly idle. [H200: 0.52-1.0 in 5 steps, 8 in one]"""
+FEW_ROWS: Final = 29.0 * US
+"""Device time of such an addmm whose eager kernel is for few rows and whose result is narrow: without its bias cuBLAS
+takes a kernel that splits the product. [H200, 2 steps: 28 and 30 us for 16 and 12 rows]"""
+NARROW: Final = 256
+"""Columns of a narrow result. [H200: at 768 the kernel for few rows stays]"""
 SINGLE_PRECISION_SPREAD: Final = (0.55, 1.05)
 """Range of single-precision matrix products, for which the compiler may call other kernels. [H200]"""
 UNSEEN_OPERATORS: Final = 3.0

@@ -68,7 +68,8 @@ def compile_device(facts: Facts) -> Compiled:
     fused = np.flatnonzero((operators.role != Role.LIBRARY) & (operators.role != Role.VANISHES))
     groups = _Groups(region, operators, fused)
     calls = operators.name[library & ~region.memset]
-    duration = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * region.duration * overlap
+    changed = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * region.duration
+    duration = np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.FEW_ROWS, changed) * overlap
     return Compiled(
         library=float(duration[library].sum()),
         generated=float(groups.times(facts.bandwidth.rate).sum()),
@@ -99,10 +100,15 @@ def _outermost(trace: Trace, operators: Int64s) -> Int64s:
 
 
 def _loses_bias(operators: Operators) -> Bools:
-    """Single-precision work of an addmm that generated pointwise work follows: the compiler moves its bias there."""
+    """Single-precision work of an addmm that generated pointwise work follows: the compiler moves its bias there. Work
+    on two tensors may follow two of them."""
     biased = operators.single_precision & operators.biased & (operators.name != ABSENT)
     pointwise = np.append(operators.role[1:], Role.LIBRARY) == Role.POINTWISE
-    return biased & np.isin(operators.name, operators.name[biased & pointwise])
+    last = biased & pointwise
+    pairs = last & np.append(operators.inputs[1:] > 1, False)[: len(last)]
+    alike = np.append(False, (np.diff(operators.elements) == 0) & (np.diff(operators.matched) == 0))[: len(last)]
+    first = np.append(pairs & alike, False)[1:]
+    return biased & np.isin(operators.name, operators.name[last | (biased & first)])
 
 
 class _Groups:

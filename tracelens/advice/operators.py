@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +82,8 @@ class Operators:
     """A matrix product that adds a bias."""
     bias_kernel: Bools
     """Of a matrix product's kernels, one that only applies bias and scale."""
+    few_rows: Bools
+    """A kernel for matrix products of few rows."""
     recurrent: Bools
     """A recurrent layer."""
     from_host: Bools
@@ -132,16 +135,6 @@ def describe(region: Region) -> Operators:
             _inlined(roles, sizes[:, 0]) | _given_in_place(roles, operator, product, sizes[:, 4]), Role.VANISHES, roles
         ),
         name=operator,
-        sized=sizes[:, 0] > 0,
-        elements=sizes[:, 0],
-        bytes=sizes[:, 1],
-        read=sizes[:, 6],
-        written=sizes[:, 7],
-        inputs=np.where(names.match(P.COPY), np.minimum(sizes[:, 2], 1), sizes[:, 2]),
-        matched=sizes[:, 3],
-        third=sizes[:, 8],
-        listed=sizes[:, 4],
-        row=sizes[:, 5],
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
         product=product,
         single_precision=product & (sizes[:, 1] == 4 * sizes[:, 0]),
@@ -153,7 +146,24 @@ def describe(region: Region) -> Operators:
         & (roles == Role.POINTWISE)
         & ~names.match(P.COPY),
         **_flags(names, kernels),
+        **_columns(names, sizes),
     )
+
+
+def _columns(names: _Names, sizes: Floats) -> dict[str, Any]:
+    """The columns of Operators that the sizes of arguments tell."""
+    return {
+        "sized": sizes[:, 0] > 0,
+        "elements": sizes[:, 0],
+        "bytes": sizes[:, 1],
+        "inputs": np.where(names.match(P.COPY), np.minimum(sizes[:, 2], 1), sizes[:, 2]),
+        "matched": sizes[:, 3],
+        "listed": sizes[:, 4],
+        "row": sizes[:, 5],
+        "read": sizes[:, 6],
+        "written": sizes[:, 7],
+        "third": sizes[:, 8],
+    }
 
 
 def _flags(names: _Names, kernels: _Names) -> dict[str, Bools]:
@@ -163,6 +173,7 @@ def _flags(names: _Names, kernels: _Names) -> dict[str, Bools]:
         "normalises": names.match(P.NORMALISED),
         "biased": names.match(P.BIASED),
         "bias_kernel": kernels.match(P.BIAS_KERNEL),
+        "few_rows": kernels.match(P.FEW_ROWS),
         "recurrent": names.match(P.RECURRENT),
         "casts": names.match(P.COPY),
         "gathers": names.match(P.GATHER),

@@ -100,3 +100,5 @@ SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
 """Functions without an instruction of their own."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
 """Kernels that only apply the bias and scale of a matrix product."""
+FEW_ROWS: Final = re.compile(r"^(?:void )?gemmSN_")
+"""Kernels of cuBLAS for single-precision matrix products of few rows."""
