@@ -101,11 +101,8 @@ def find_region(analysis: Analysis) -> Region | None:
     runs = _launched(trace, steps, analysis.device)
     if not runs:
         return None
-    lacking = incomplete_steps(trace, steps, analysis.device)
-    whole = {step: run for step, run in runs.items() if not lacking[step]}
-    chosen = _typical(trace, whole) if whole else max(runs, key=lambda step: len(runs[step]))
+    chosen, alike = _comparable(trace, runs, incomplete_steps(trace, steps, analysis.device))
     work = runs[chosen]
-    alike = list(whole.values()) if len(whole) > 1 else [work]
     durations = _durations(trace, alike, work)
     shapes, host = _shapes(trace), _Host(trace, steps, chosen)
     call = trace.links.launch[work].astype(np.int64)
@@ -138,6 +135,13 @@ def find_region(analysis: Analysis) -> Region | None:
         same_shapes=_alike(operators, shapes),
         unlike=_unlike(trace, alike, shapes),
     )
+
+
+def _comparable(trace: Trace, runs: dict[int, Int64s], lacking: Bools) -> tuple[int, list[Int64s]]:
+    """The step that stands for all, and the work of those it is compared with: of whole steps where there are any."""
+    whole = {step: run for step, run in runs.items() if not lacking[step]}
+    chosen = _typical(trace, whole) if whole else max(runs, key=lambda step: len(runs[step]))
+    return chosen, list(whole.values()) if len(whole) > 1 else [runs[chosen]]
 
 
 def _per_step(analysis: Analysis, ns: int) -> float:
