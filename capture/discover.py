@@ -17,6 +17,7 @@ from torch.nn.parameter import is_lazy
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from capture.job import Target
+from capture.unseen import ModuleCalls, unseen
 
 REPEATS = 3
 """Calls after which a module with parameters is taken to be what repeats."""
@@ -44,10 +45,14 @@ class OptimizerSteps:
         self._counts: Counter[int] = Counter()
         self._process = os.getpid()
         self.listener: Callable[[Optimizer, int], None] | None = None
-        self._hooks = (
-            register_optimizer_step_pre_hook(self._began),
-            register_optimizer_step_post_hook(self._stepped),
-        )
+        self._hooks: list[Any] = []
+
+    def start(self) -> None:
+        """Count from now on; a step that the script has compiled is not seen."""
+        self._hooks += [
+            register_optimizer_step_pre_hook(unseen(self._began, _nothing)),
+            register_optimizer_step_post_hook(unseen(self._stepped, _nothing)),
+        ]
 
     @property
     def most(self) -> int:
@@ -85,34 +90,29 @@ class Discovery:
         self._optimizers = optimizers
         self._inside = threading.local()
         self._watching, self._process = True, os.getpid()
-        self._original: Callable[..., Any] = nn.Module.__call__
-        nn.Module.__call__ = self._watcher()
+        self._calls = ModuleCalls(self._call)
 
     def stop(self) -> None:
-        """Take the watch off; a script that kept a module's `__call__` calls through it without being watched."""
+        """Take the watch off, also from a call that has been on its way since before."""
         self._watching = False
-        nn.Module.__call__ = self._original
+        self._calls.stop()
 
     def most_calls(self) -> int:
         """Return how often the most-called module was called."""
         return max((seen.calls for seen in self._seen), default=0)
 
-    def _watcher(self) -> Callable[..., Any]:
-        original, inside = self._original, self._inside
-
-        def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            if not self._watching:
-                return original(module, *args, **kwargs)
-            outermost = not getattr(inside, "busy", False)
-            if os.getpid() == self._process:
-                self._consider(module, outermost)
-            inside.busy = True
-            try:
-                return original(module, *args, **kwargs)
-            finally:
-                inside.busy = not outermost
-
-        return call
+    def _call(self, call: Callable[..., Any], module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        """Stand in for one call of a module."""
+        if not self._watching:
+            return call(*args, **kwargs)
+        outermost = not getattr(self._inside, "busy", False)
+        if os.getpid() == self._process:
+            self._consider(module, outermost)
+        self._inside.busy = True
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self._inside.busy = not outermost
 
     def _consider(self, module: nn.Module, outermost: bool) -> None:
         if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
@@ -161,6 +161,10 @@ class Discovery:
         if module is None or not torch.is_grad_enabled() or seen.calls >= CALLS_WITHOUT_OPTIMIZER:
             return False
         return any(parameter.grad is not None for parameter in module.parameters()) or self._optimizers.begun
+
+
+def _nothing(*_: Any) -> None:
+    """Do nothing."""
 
 
 def is_unfinished(module: nn.Module) -> bool:

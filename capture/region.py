@@ -34,11 +34,15 @@ class Region:
 
     def __init__(self, original: Callable[..., Any], form: Callable[..., Any], watcher: Watcher) -> None:
         self._original, self._form, self._watcher = original, form, watcher
-        self._turn = threading.Lock()
+        from torch.compiler import is_compiling  # this module is loaded before the script imports torch
+
+        self._turn, self._compiling = threading.Lock(), is_compiling
         os.register_at_fork(after_in_child=self._pass_through)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run one call through the form."""
+        if self._compiling():  # what is around it is compiled, and shall have nothing of ours in it
+            return self._original(*args, **kwargs)
         if self._watcher.is_away() or not self._turn.acquire(blocking=False):
             return self._original(*args, **kwargs)
         try:

@@ -16,6 +16,7 @@ from capture.progress import Board
 from capture.recorder import Recorder
 from capture.region import ModuleRegion, Region, StopScript
 from capture.result import Result
+from capture.unseen import leave_own_frames_alone, unseen
 
 
 class Session:
@@ -27,9 +28,12 @@ class Session:
         torch.manual_seed(self._job.seed)  # pyright: ignore[reportUnknownMemberType]
         if self._job.fallback_random:
             torch_private.use_eager_random()
+        leave_own_frames_alone()
         self._optimizers = OptimizerSteps()
         target = self._job.target
         by_name = target.function is not None
+        if target.training or (target.ordinal is None and target.module is None and not by_name):
+            self._optimizers.start()
         self._discovery = None if by_name else Discovery(target, self._optimizers, self._module_found)
 
     def decorate(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,8 +48,9 @@ class Session:
                 regions.append(self._region(Region, function, None))
             return regions[0](*args, **kwargs)
 
-        vars(call).update(__wrapped__=function, __name__=function.__name__, __qualname__=function.__qualname__)
-        return call
+        region = unseen(call, function)
+        vars(region).update(__wrapped__=function, __name__=function.__name__, __qualname__=function.__qualname__)
+        return region
 
     def stop(self) -> None:
         """Take every watch off."""

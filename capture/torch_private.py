@@ -9,7 +9,8 @@ import importlib
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from types import CodeType
 from typing import Any, TypeVar
 
 from capture.records import Row, counted
@@ -22,6 +23,8 @@ _RECOMPILE = re.compile(r"Recompiling function \S+ in (?P<where>\S+:\d+)\n.*?\n\
 _SKIP = re.compile(r"(?P<reason>skipping cudagraphs due to .*)", re.DOTALL)
 _PATTERNS = {"graph_breaks": _BREAK, "recompiles": _RECOMPILE, "cudagraph_skips": _SKIP}
 _PREAMBLES = ("Encountered graph break", "Failed to handle graph break gracefully", "Graph Break Reason")
+CALL_OVERRIDE = "_compiled_call_impl"
+"""The attribute of a module that `nn.Module.__call__` asks for what to call, None for the module as it is."""
 _KEYS = {"graph_breaks": "reason", "recompiles": "guard", "cudagraph_skips": "reason"}
 
 
@@ -62,6 +65,17 @@ def stop_compile_workers() -> None:
     """
     if "torch._inductor.async_compile" in sys.modules:
         guarded(lambda: importlib.import_module("torch._inductor.async_compile").shutdown_compile_workers())
+
+
+def leave_alone(codes: Iterable[CodeType]) -> None:
+    """Make the compiler run frames of that code as they are; what they call it compiles as ever."""
+
+    def mark() -> None:
+        skip = importlib.import_module("torch._dynamo.eval_frame").skip_code
+        for code in codes:
+            skip(code)
+
+    guarded(mark)
 
 
 def use_eager_random() -> None:

@@ -52,6 +52,11 @@ class Workshop:
         path.write_text(textwrap.dedent(source))
         return path
 
+    def python(self, *words: str) -> str:
+        """Run plain Python in the folder; return its standard output."""
+        command = [sys.executable, *words]
+        return subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True).stdout
+
     def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
         """Start the command; every torch process on one thread, with a compiler cache of its own."""
         environment = {
