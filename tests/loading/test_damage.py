@@ -284,6 +284,25 @@ def test_what_mending_helps_is_mended_however_much_of_it(tmp_path: Path) -> None
     assert kinds(trace) == {"unreadable event skipped": 400, kind: 400}
 
 
+def test_what_is_read_without_mending_leaves_the_lost_to_be_mended(tmp_path: Path) -> None:
+    read = '{"ph": "X", "name": "read", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "q": 1 2}'
+    quoted = '{"ph": "X", "name": "a"b", "pid": 1, "tid": 1, "ts": 1, "dur": 1}'
+    trace = load_events([*[read] * 900, quoted], tmp_path)
+    assert columns_of(trace)["name"] == ["read"] * 900 + ['a"b']
+    assert kinds(trace) == {"damaged event read as far as it goes": 900, "unescaped quotes": 1}
+
+
+def test_damaged_objects_without_a_ph_leave_events_to_be_mended(tmp_path: Path) -> None:
+    quoted = '{"ph": "X", "name": "a"b", "pid": 1, "tid": 1, "ts": 1, "dur": 1}'
+    trace = load_events([*["{:}"] * 900, *['{"name": "a"b"}'] * 900, quoted], tmp_path)
+    assert columns_of(trace)["name"] == ['a"b']
+    assert kinds(trace) == {
+        "objects without a ph skipped": 900,
+        "unreadable event skipped": 900,
+        "unescaped quotes": 1,
+    }
+
+
 @settings(QUIET, max_examples=150)
 @example(at=1621, flip=0x60)
 @given(at=st.integers(0, len(kineto(EVENTS)) - 1), flip=st.integers(1, 255))

@@ -16,6 +16,8 @@ from tracelens.loading.repairs import RepairLog
 from tracelens.model import arguments
 
 UNKNOWN_PHASE: Final = ord("?")
+_PHASE_KEY: Final = b'"ph"'
+"""Mending cannot make an event of a text without it."""
 NO_PHASE: Final = 0
 """Of what has no `ph`, and so is no event."""
 
@@ -109,8 +111,10 @@ def decode_one(text: bytes, offset: int, repairs: RepairLog) -> Record | None:
     event = parse(text)
     if event is not None:
         return record(event)
-    mended = parse_mended(text) if repairs.worth_mending else None
-    repairs.tried(helped=mended is not None)
+    if not repairs.mending.left or _PHASE_KEY not in text:
+        return None
+    mended = parse_mended(text)
+    repairs.mending.tried(helped=mended is not None)
     if mended is None:
         return None
     for kind in mended[1]:

@@ -33,6 +33,9 @@ _SURROGATE: Final = re.compile(
 _NAME: Final = re.compile(
     rf'("(?:name|cat)"\s*:\s*")(.{{0,2048}}?)(?="\s*(?:,\s*"(?:{_EVENT_KEYS})"\s*:|\}}\s*\Z))', re.DOTALL
 )
+_NAME_KEY: Final = re.compile(r'"(?:name|cat)"\s*+:\s*+"')
+_MOST_NAMES: Final = 16
+"""Names in one text whose ends are sought: each is looked for in 2048 characters, and an event has two."""
 _CLOSING_QUOTE: Final = re.compile(r'\s*(?:[\]}:]|,\s*(?:["\[{}\]]|-?\d|true|false|null)|\Z)')
 
 
@@ -95,6 +98,8 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _escape_quotes_of_name(text: str) -> str:
+    if len(_NAME_KEY.findall(text)) > _MOST_NAMES:
+        return text
     return _NAME.sub(lambda found: found[1] + re.sub(r'(?<!\\)"', r"\"", found[2]), text)
 
 

@@ -16,10 +16,8 @@ HELP: Final = 4
 
 
 @dataclass
-class RepairLog:
-    """Counts kinds of damage in the order in which they were met."""
-
-    _entries: dict[str, Repair] = field(default_factory=dict[str, Repair])
+class Patience:
+    """Whether mending may still help: the text behind a broken bit of compressed data is noise to its end."""
 
     _in_vain: int = 0
 
@@ -28,9 +26,19 @@ class RepairLog:
         self._in_vain += -HELP if helped else 1
 
     @property
-    def worth_mending(self) -> bool:
-        """Whether mending may help: the text behind a broken bit of compressed data is noise to its end."""
+    def left(self) -> bool:
+        """Whether to try the next."""
         return self._in_vain < MOST_IN_VAIN
+
+
+@dataclass
+class RepairLog:
+    """Counts kinds of damage in the order in which they were met."""
+
+    _entries: dict[str, Repair] = field(default_factory=dict[str, Repair])
+
+    mending: Patience = field(default_factory=Patience)
+    """With events that are lost unless they are mended."""
 
     def add(self, kind: str, example: bytes | str, offset: int, count: int = 1) -> None:
         """Count `count` more of a kind; example and byte offset stay those of the first."""

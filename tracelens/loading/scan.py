@@ -20,6 +20,7 @@ from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STR
 from tracelens.loading.framing import QUOTE, Frame, chars_in
 from tracelens.loading.interning import HashTable
 from tracelens.loading.keys import ARGUMENT_CODES, Key
+from tracelens.loading.repairs import Patience
 from tracelens.loading.slab import Slab
 from tracelens.loading.soundness import DAMAGED, SoundnessCheck
 from tracelens.loading.tables import METADATA_PHASE, PROCESS_NAME, THREAD_NAME, Tables
@@ -57,6 +58,8 @@ class Scanner:
         self._tables = tables
         self._reader = TextReader(tables)
         self._lanes = HashTable()
+        self._mending = Patience()
+        """With events that are read as far as they go otherwise."""
 
     def decode(self, data: bytes, frame: Frame, offset: int) -> tuple[Batch, int]:
         """Batch of the frame's leading events up to the first that cannot be read, and how many these are."""
@@ -71,7 +74,7 @@ class Scanner:
         self._set_naming_aside(slab, batch)
         columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS if _given(slab, name)}
         self._fill_lanes(slab, batch, values)
-        kept = self._set_unsound_aside(slab, check)
+        kept = self._set_unsound_aside(slab, batch, check)
         batch.sparse.update(_sparse_columns(slab, columns, values))
         batch, count = self._decode_odd(slab, batch)
         for row in kept[: bisect_left(kept, count)]:
@@ -125,14 +128,20 @@ class Scanner:
     def _lane(self, pid: str | None, tid: str | None) -> int:
         return UNDECODABLE if pid is None or tid is None else self._tables.lanes.id(pid, tid)
 
-    def _set_unsound_aside(self, slab: Slab, check: SoundnessCheck) -> list[int]:
+    def _set_unsound_aside(self, slab: Slab, batch: Batch, check: SoundnessCheck) -> list[int]:
         """Events that are no JSON are for the careful decoder, but those which it cannot mend, in order."""
-        unsound = check.unsound(slab.odd)
-        mending = self._tables.repairs.worth_mending
-        kept = [row for row in unsound if not (mending and parse_mended(slab.event(row)))]
+        unsound = [row for row in check.unsound(slab.odd) if batch.phase[row] != NO_PHASE]
+        kept = [row for row in unsound if not self._can_mend(slab.event(row))]
         slab.odd[unsound] = True
         slab.odd[kept] = False
         return kept
+
+    def _can_mend(self, text: bytes) -> bool:
+        if not (self._mending.left and self._tables.repairs.mending.left):
+            return False
+        mended = parse_mended(text) is not None
+        self._mending.tried(helped=mended)
+        return mended
 
     def _decode_odd(self, slab: Slab, batch: Batch) -> tuple[Batch, int]:
         """Decode the odd events one by one; the batch ends before the first that cannot be read."""
