@@ -63,7 +63,13 @@ class Inputs:
 
 
 def buffer(leaf: Any) -> Any:
-    """Return a tensor of the same kind and values at an address of its own."""
+    """Return a tensor of the same kind and values at an address of its own, which code compiled for the leaf takes.
+
+    An expanded tensor gets memory for every element instead: a value of one that is shared could not be copied in.
+    """
     if not isinstance(leaf, torch.Tensor):
         return leaf
-    return leaf.detach().clone().requires_grad_(leaf.requires_grad)
+    values = leaf.detach()
+    plain = type(leaf) is torch.Tensor and leaf.layout is torch.strided and 0 not in leaf.stride()
+    held = values.new_empty_strided(leaf.shape, leaf.stride()).copy_(values) if plain else values.clone()
+    return held.requires_grad_(leaf.requires_grad)

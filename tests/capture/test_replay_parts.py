@@ -9,7 +9,7 @@ import torch
 
 from capture import failure
 from capture.forms.allocations import Allocations
-from capture.forms.inputs import Inputs
+from capture.forms.inputs import Inputs, buffer
 from capture.forms.outputs import Outputs
 from capture.forms.signature import put_together, refuse_host_inputs, signature, take_apart
 from capture.records import FormRecord
@@ -53,6 +53,15 @@ def test_inputs_that_stay_are_read_in_place_and_others_are_copied_in() -> None:
     assert inputs.fill([stays, torch.full((2,), 7.0), 5])
     assert static[1].tolist() == [7.0, 7.0]
     assert not inputs.fill([torch.zeros(2), torch.zeros(2), 5]), "the script's own tensor is never a buffer"
+
+
+def test_a_buffer_has_the_layout_that_code_was_compiled_for() -> None:
+    rows = torch.arange(32.0).reshape(4, 8)
+    for leaf in (rows[:, ::2], rows.t(), rows[1:3, 2:5], rows[0], torch.ones(0, 3), rows.unfold(1, 4, 2)):
+        held = buffer(leaf)
+        assert (held.stride(), held.tolist()) == (leaf.stride(), leaf.tolist())
+        assert held.data_ptr() != leaf.data_ptr() or not leaf.numel()
+    assert buffer(rows[:1].expand(4, 8)).copy_(rows).tolist() == rows.tolist()
 
 
 def test_signature_tells_what_a_graph_depends_on() -> None:
