@@ -165,7 +165,7 @@ FUSED_SPREAD: Final = (0.7, 1.7)
 UNFUSED_BIAS: Final = 0.9
 """Device time of a single-precision addmm over eager's when its bias moves into the generated kernel that follows:
 another matrix product is chosen. Only where it leaves the device partly idle. [H200: 0.52-1.0 in 5 steps, 8 in one]"""
-FEW_ROWS: Final = 29.0 * US
+SPLIT_PRODUCT: Final = 29.0 * US
 """Device time of such an addmm whose eager kernel is for few rows and whose result is narrow: without its bias cuBLAS
 takes a kernel that splits the product. [H200, 2 steps: 28 and 30 us for 16 and 12 rows]"""
 NARROW: Final = 256
