@@ -69,7 +69,9 @@ def compile_device(facts: Facts) -> Compiled:
     groups = _Groups(region, operators, fused)
     calls = operators.name[library & ~region.memset]
     changed = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * region.duration
-    duration = np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.SPLIT_PRODUCT, changed) * overlap
+    duration = (
+        np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.SPLIT_PRODUCT, changed) * overlap
+    )
     return Compiled(
         library=float(duration[library].sum()),
         generated=float(groups.times(facts.bandwidth.rate).sum()),
