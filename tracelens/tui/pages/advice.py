@@ -7,7 +7,7 @@ from typing import Final
 
 from tracelens.reporting import phrases
 from tracelens.reporting.schema import Document, FindingEntry
-from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, head, quiet, row, strong, wrapped
+from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, head, quiet, row, strong, text, wrapped
 from tracelens.tui.targets import linked
 
 LOOKS: Final = {"critical": Look.BAD, "warning": Look.WARN, "info": Look.KEY}
@@ -31,7 +31,7 @@ def _verdict(document: Document, width: int) -> Iterator[Row]:
     if why := phrases.explanation(document):
         yield from wrapped(why, width)
     if sure := phrases.confidence(document):
-        yield linked(sure, Look.QUIET)
+        yield from (linked(text(line), Look.QUIET) for line in wrapped(sure, width))
     yield EMPTY
 
 
