@@ -10,7 +10,7 @@ import numpy as np
 from tracelens.advice.facts import facts_of
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
-from tracelens.advice.verdict import candidates
+from tracelens.advice.verdict import candidates, choose
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import NS_PER_MS, share
 
@@ -41,9 +41,9 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
 
 
 def _pays(forms: Mapping[str, Form]) -> bool:
-    """Whether the faster of compile and both beats eager and replay by LEAST."""
+    """Whether the faster of compile and both beats eager and replay by LEAST, and is not too little faster to use."""
     fused, plain = _times(forms, "compile", "both"), _times(forms, "eager", "replay")
-    return bool(fused and plain) and min(fused) <= (1 - LEAST) * min(plain)
+    return bool(fused and plain) and min(fused) <= (1 - LEAST) * min(plain) and choose(forms) in ("compile", "both")
 
 
 def _saving(forms: Mapping[str, Form]) -> float | None:
