@@ -85,8 +85,10 @@ def _forms(document: Document, width: int) -> Iterator[Row]:
         said = " ".join(filter(None, (form.speedup, form.source)))
         bar = _bar(entry, longest, space, FORM_INKS[form.name])
         yield (mark, name, Piece(numbers), *bar, quiet(f" {cut(said, 22)}"))
+    told = phrases.alternatives(document)
     for reason, names in phrases.hold_ups(document).items():
-        yield from wrapped(f"{', '.join(names)}: {reason}", width, Look.QUIET, "  ")
+        if reason not in told:
+            yield from wrapped(f"{', '.join(names)}: {reason}", width, Look.QUIET, "  ")
     yield EMPTY
 
 
