@@ -29,6 +29,14 @@ def host_bound() -> TraceBuilder:
     return built
 
 
+def host_only() -> TraceBuilder:
+    """Steps of operators that launch nothing."""
+    built = TraceBuilder()
+    for step in range(STEPS):
+        built.step(step, start=1_000 * step, dur=1_000).op("aten::add", start=1_000 * step + 20, dur=900)
+    return built
+
+
 def measured(step_ms: float, **more: Given) -> dict[str, Any]:
     """A form object of a form that ran."""
     ran = {"step_ms": step_ms, "low": 0.98 * step_ms, "high": 1.03 * step_ms, "source": "measured", "steps": 60}

@@ -245,3 +245,32 @@ def test_a_run_without_forms_says_so(complete: bool, said: str, capsys: Capture)
     text = printed(capsys, "run", code=ExitCode.NOTHING_TO_JUDGE)
     assert said in text
     assert "What was tried" not in text
+
+
+def test_a_run_without_a_device_gives_no_verdict_and_shows_what_was_measured(capsys: Capture) -> None:
+    absent = runs.failed("no_cuda", "needs a CUDA device: torch 2.11.0 has none here; capture where there is one")
+    ran = {"eager": runs.measured(31.8), "compile": runs.measured(40.8, outputs="unchecked")}
+    for name, forms in (("all", {**ran, "replay": absent, "both": absent}), ("two", ran)):
+        runs.write_run(Path(name), forms, traces=())
+        runs.host_only().stamp(form="eager", run=runs.ID, **ran["eager"]).write(Path(name, "eager.pt.trace.json.gz"))
+        text = printed(capsys, name, code=ExitCode.NOTHING_TO_JUDGE)
+        assert "No verdict. No measured form used a GPU." in text
+        assert "the captured step used no GPU; capture it where it runs on one" in " ".join(text.split())
+        assert "Four ways to run the step" in text
+        assert "40.8" in text
+        assert "would pay" not in text
+        assert "Outputs not compared with eager's: compile." in text
+        found = document(capsys, name, code=ExitCode.NOTHING_TO_JUDGE)
+        assert found["recommendation"]["verdict"] == "abstain"
+        assert found["forms"]["eager"]["step_ms"] == 31.8
+        assert main(["report", f"{name}/eager.pt.trace.json.gz"]) == ExitCode.NOTHING_TO_JUDGE
+        capsys.readouterr()
+
+
+def test_measured_times_of_a_device_stand_where_its_records_are_missing(capsys: Capture) -> None:
+    forms = {"eager": runs.measured(3.0, peak_mib=12.0), "compile": runs.measured(4.0, peak_mib=12.0)}
+    runs.write_run(Path("run"), forms, traces=())
+    runs.host_only().stamp(form="eager", run=runs.ID, **forms["eager"]).write(Path("run/eager.pt.trace.json.gz"))
+    text = printed(capsys, "run")
+    assert "Neither: the step stays at 3.00 ms" in text
+    assert "Neither torch.compile nor" not in text

@@ -30,6 +30,9 @@ from tracelens.advice.verdict import HOST_BOUND, candidates
 from tracelens.analysis.results import Analysis
 
 DONE: Final = ("compile", "replay", "both")
+GRAPHS: Final = ("replay", "both")
+"""Forms that only a device can run."""
+NO_DEVICE: Final = "No measured form used a GPU."
 
 
 def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None = None) -> Advice:
@@ -82,10 +85,17 @@ def _too_little(analysis: Analysis, region: Region) -> bool:
 
 
 def _from_measurements(analysis: Analysis, forms: Mapping[str, Form], of_run: bool) -> Recommendation:
-    """The verdict where the trace says nothing of the step; two measured forms are needed."""
+    """The verdict where the trace says nothing of the step; two measured forms are needed, and a device they ran on."""
     if len(candidates(forms)) < 2:
         return abstain(analysis.trust, "The run measured fewer than two usable forms." if of_run else None)
+    if not any(_used_device(name, form) for name, form in forms.items()):
+        return abstain(analysis.trust, NO_DEVICE)
     return recommend(Case(analysis, forms, (), forms, "", now=_now(analysis, forms)))
+
+
+def _used_device(name: str, form: Form) -> bool:
+    """Whether a form that was measured held memory on a device, or could not have run without one."""
+    return form.step_ms is not None and (bool(form.peak_mib) or name in GRAPHS)
 
 
 def _now(analysis: Analysis, forms: Mapping[str, Form]) -> str:

@@ -129,7 +129,7 @@ VALUES: Final = {
     "range": "Window: the stretch that was asked for.",
     "match": "Outputs: as eager's, within the tolerance of their type.",
     "differ": "Outputs: not as eager's; the form is never advised.",
-    "unchecked": "Outputs: nobody compared them.",
+    "unchecked": "Outputs: not compared with eager's: nobody did, or no call returned a value.",
     "info": "Severity: saves less than 5 % of the step, or tells how to read the trace.",
     "warning": "Severity: saves 5 % of the step or more.",
     "critical": "Severity: saves 20 % of the step or more, or spoils the recording.",

@@ -98,7 +98,7 @@ def _doubt(case: Case) -> float:
     the measured times stand alone, and what they are times of nobody has seen."""
     if case.analysis.trust.level == "unusable":
         return UNBACKED_FACTOR
-    unknown = UNKNOWN_FACTOR if any(_is_unknown(form) for form in case.forms.values()) else 1.0
+    unknown = UNKNOWN_FACTOR if any(form.is_unknown for form in case.forms.values()) else 1.0
     if all(form.source == "measured" for form in candidates(case.forms, case.now).values()):
         return unknown
     stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
@@ -107,11 +107,6 @@ def _doubt(case: Case) -> float:
     unseen = UNSEEN_FACTOR if case.now == "replay" else unknown
     told = mixed * whole * unseen * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
     return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * told
-
-
-def _is_unknown(form: Form) -> bool:
-    """Whether neither the trace nor a measurement tells of the form, not even that it cannot run."""
-    return form.step_ms is None and form.source == "predicted" and not form.blockers
 
 
 def _is_missed(form: Form) -> bool:

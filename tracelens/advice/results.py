@@ -54,6 +54,11 @@ class Form:
     error: str | None = None
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether neither the trace nor a measurement tells of it, not even that it cannot run."""
+        return self.step_ms is None and self.source == "predicted" and not self.blockers
+
+    @property
     def did_nothing(self) -> bool:
         """Whether the step was compiled to nothing, so that its time is one of eager's."""
         return any(blocker.id == NO_GRAPH for blocker in self.blockers)

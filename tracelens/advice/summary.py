@@ -106,6 +106,8 @@ def _stay(case: Case, sure: float) -> str:
         return f"{already}{'w' if already else 'W'}hether another form would pay, the trace does not tell."
     if case.now == "eager" and not known:
         return "No other form is of use as the step is."
+    if case.now == "eager" and any(form.is_unknown for form in case.forms.values()):
+        return f"Of what was tried, {' and '.join(ALONE.get(name, 'both') for name in known)} would not pay."
     if case.now == "eager":
         return "Neither torch.compile nor CUDA Graph replay would pay as the step is."
     begin = f"The step is already {DONE[case.now]};"

@@ -111,6 +111,8 @@ def _why_nothing_ran(evidence: Evidence) -> str:
         )
     if calls.any():
         return "the device ran nothing while the trace was recorded; record at least three steps of the workload"
+    if trace.stamp:
+        return "a trace of the CPU only: the captured step used no GPU; capture it where it runs on one"
     denied = "; if it was, the driver keeps its records from users: NVreg_RestrictProfilingToAdminUsers=0 gives them"
     return "a trace of the CPU only; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)" + (
         denied if trace.devices else ""

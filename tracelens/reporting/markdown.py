@@ -59,7 +59,7 @@ def _distrust(document: Document) -> Iterator[str]:
 def _forms(document: Document) -> Iterator[str]:
     columns = [
         Column("form"),
-        Column("ms a step" if document["window"]["steps"] else "ms", ">"),
+        Column("ms a step" if phrases.unit(document) == "the step" else "ms", ">"),
         Column("range", ">"),
         Column("speed-up", ">"),
         Column("source"),
@@ -77,7 +77,7 @@ def _forms(document: Document) -> Iterator[str]:
     )
     if any(form["step_ms"] for form in document["forms"].values()):
         yield _table(columns, rows)
-    yield escaped(runs.between_processes(document))
+    yield escaped(" ".join(filter(None, (runs.not_compared(document), runs.between_processes(document)))))
 
 
 def _next(document: Document) -> Iterator[str]:

@@ -205,8 +205,10 @@ def stretch(document: Document) -> str:
 
 
 def unit(document: Document) -> str:
-    """What the forms' times are of."""
-    return "the step" if document["window"]["steps"] else "this stretch"
+    """What the forms' times are of: what was measured is of a step, whatever the trace shows."""
+    known = [form for form in document["forms"].values() if form["step_ms"] is not None]
+    is_measured = bool(known) and all(form["source"] == "measured" for form in known)
+    return "the step" if document["window"]["steps"] or is_measured else "this stretch"
 
 
 def failed_checks(document: Document) -> list[str]:

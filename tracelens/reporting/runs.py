@@ -51,6 +51,17 @@ def _warm(document: Document) -> str:
     return " Both starts with what compile left in the compiler's cache." if spared else ""
 
 
+def not_compared(document: Document) -> str:
+    """Which measured forms nobody compared with eager, in a sentence; or ""."""
+    forms = [(name, document["forms"].get(name)) for name in FORMS if name != "eager"]
+    names = [
+        name
+        for name, form in forms
+        if form is not None and form["source"] == "measured" and form["step_ms"] and form["outputs"] == "unchecked"
+    ]
+    return f"Outputs not compared with eager's: {', '.join(names)}." if names else ""
+
+
 def between_processes(document: Document) -> str:
     """What the ranges of measured forms do not hold, where the host sets one of them; or ""."""
     steps, works = document["window"]["steps"], document["attribution"]["classes"]["kernel"]["ns"]

@@ -97,7 +97,7 @@ def _form_table(document: Document, lengths: list[float], page: Page) -> Iterato
     shrinks = page.width < ROOMY or any(row.predicted for row in rows)
     columns = [
         Column("  form"),
-        Column("ms/step" if document["window"]["steps"] else "ms", ">"),
+        Column("ms/step" if phrases.unit(document) == "the step" else "ms", ">"),
         Column("range", spare=1),
         Column("speed-up", ">", spare=4),
         Column("source", least=9 if shrinks else 0, spare=2),
@@ -122,6 +122,7 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
     for reason, names in phrases.hold_ups(document).items():
         yield from page.text(f"{', '.join(names)}: {reason}", "      ", "    ")
     yield from page.text(runs.set_up(document), "    ")
+    yield from page.text(runs.not_compared(document), "    ")
     yield from page.text(runs.between_processes(document), "    ")
 
 

@@ -82,7 +82,8 @@ def _times(
         times = f"{'':{8 - len(name)}}{_ms(measured):>8}{span}"
         foretold = f"{_range(*predicted[1:]):>12} {_off(measured, predicted[0]):>6}"
         look = Look.STRONG if name == chosen else Look.PLAIN
-        said = ", ".join(filter(None, (record.get("outputs"), record.get("variant"))))
+        outputs = record.get("outputs")
+        said = ", ".join(filter(None, ("not compared" if outputs == "unchecked" else outputs, record.get("variant"))))
         numbers = f"{times} {foretold} {_step(facts.get(name), name in unread)}  {said}"
         yield row(pointer, Piece(name, look, FormOf(name)), numbers)
         if record.get("error"):
