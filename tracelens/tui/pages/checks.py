@@ -23,7 +23,8 @@ def checks(document: Document, width: int) -> list[Row]:
 
 
 def _check(check: CheckEntry, width: int) -> Iterator[Row]:
-    mark = Piece("+ ", Look.GOOD) if check["passed"] else Piece("! ", Look.BAD)
+    judged = Piece("- ", Look.QUIET) if check["value"] is None else Piece("+ ", Look.GOOD)
+    mark = judged if check["passed"] else Piece("! ", Look.BAD)
     numbers = f"{check['id']:16}{_number(check['value']):>8}{_number(check['threshold']):>8}  "
     first, *rest = wrapped(check["message"], width, indent=" " * MESSAGE_AT)
     yield row(mark, numbers, first[0].text[MESSAGE_AT:])

@@ -63,8 +63,9 @@ def _trust(document: Document) -> Row:
     checks = document["trust"]["checks"]
     if not phrases.has_trace(document) or not checks:
         return EMPTY
-    passed = len(checks) - len(phrases.failed_checks(document))
-    told = f": {document['trust']['level']}, {passed} of {len(checks)} checks pass."
+    judged = [check for check in checks if check["value"] is not None]
+    passed = len(judged) - len(phrases.failed_checks(document))
+    told = f": {document['trust']['level']}, {passed} of {len(judged)} checks pass."
     return row(Piece("Trust", Look.QUIET, Checks()), quiet(told))
 
 
