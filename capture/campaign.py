@@ -182,7 +182,8 @@ def summary(record: FormRecord) -> str:
     """Return a form's outcome in one line."""
     if record.step_ms is None:
         return record.error or "nothing measured"
-    text = f"{record.step_ms:.3f} ms a step ({record.low:.3f} to {record.high:.3f}), outputs {record.outputs}"
+    outputs = "not compared" if record.outputs == "unchecked" else record.outputs
+    text = f"{record.step_ms:.3f} ms a step ({record.low:.3f} to {record.high:.3f}), outputs {outputs}"
     return f"{text}; {record.error}" if record.error else text
 
 

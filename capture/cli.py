@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 import uuid
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from capture.campaign import Campaign, Interrupted, first_job
+from capture.campaign import GRAPH_FORMS, Campaign, Interrupted, first_job
 from capture.job import Job, Plan, Target
 from capture.manifest import RunDirectory, RunDirectoryError
 from capture.own_code import find_function
@@ -189,6 +190,8 @@ def _run(options: argparse.Namespace, argv: list[str]) -> int:
         say(f"interrupted; what was finished is in {path}")
     finally:
         directory.finish(complete)
+    if code == 0:
+        say(f"tracelens report {shlex.quote(str(path))} tells what it means")
     return code
 
 
@@ -229,4 +232,5 @@ def _job(options: argparse.Namespace, target: Target, work: Path, run: str) -> J
         stack=options.stack,
         memory=options.memory,
         to_end=options.to_end,
+        need_cuda=tuple(form for form in options.forms if form in GRAPH_FORMS),
     )

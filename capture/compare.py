@@ -23,6 +23,7 @@ whole model: an optimizer like Adam makes full-sized steps of gradients that are
 SAMPLE, PARAMETER_SAMPLE = 1 << 20, 1 << 16
 """Elements compared of one tensor: evenly spaced ones of larger tensors."""
 
+NOTHING_TO_COMPARE = "no call returned values that could be compared"
 
 Tensors = dict[str, torch.Tensor]
 
@@ -67,6 +68,11 @@ class Samples:
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         self.outputs.update({f"{name}, tensor {place}": sample(leaf, SAMPLE) for place, leaf in enumerate(tensors)})
 
+    @property
+    def comparable(self) -> bool:
+        """Whether there is a value to compare: returned by a call, or changed by training."""
+        return any(tensor.numel() for tensor in self.outputs.values()) or norm(self.after, self.before) > 0
+
     def save(self, path: Path) -> None:
         """Write the samples for the other forms."""
         torch.save((self.outputs, self.before, self.after), path)
@@ -77,6 +83,8 @@ class Samples:
             return Verdict("unchecked", None, "eager left no outputs to compare with")
         expected = Samples()
         expected.outputs, expected.before, expected.after = torch.load(path, weights_only=True)
+        if not expected.comparable:
+            return Verdict("unchecked", None, NOTHING_TO_COMPARE)
         return compare(expected, self)
 
 

@@ -83,6 +83,8 @@ class Job:
     """Run only as far as the outputs are compared."""
     turn: int = 0
     """Which of the run's processes this is, counted from 1."""
+    need_cuda: tuple[str, ...] = ()
+    """Forms of the run that need a CUDA device."""
 
     @property
     def name(self) -> str:
@@ -118,5 +120,5 @@ class Job:
         row = json.loads(path.read_text())
         row["plan"], row["target"] = Plan(**row["plan"]), Target(**row["target"])
         row["work"], row["eager_outputs"] = Path(row["work"]), Path(row["eager_outputs"])
-        row["arguments"] = tuple(row["arguments"])
+        row |= {key: tuple(row[key]) for key in ("arguments", "need_cuda")}
         return cls(**row)

@@ -13,10 +13,10 @@ import torch
 
 from capture import torch_private, tracing
 from capture.clock import Clock, median
-from capture.compare import RandomWatch, Samples, parameters
+from capture.compare import NOTHING_TO_COMPARE, RandomWatch, Samples, parameters
 from capture.forms import Form
 from capture.job import Job
-from capture.progress import Board
+from capture.progress import Board, say
 from capture.records import FormRecord
 from capture.region import StopScript
 from capture.stamping import stamp
@@ -139,6 +139,13 @@ class Recorder:
         self.record.warmup_steps = self.step
         self.record.syncs = self._syncs.rows() if self._cuda and self.job.form == "eager" else None
         self._save()
+        self._warn_of_no_device()
+
+    def _warn_of_no_device(self) -> None:
+        """Say early, and once in a run, what it will leave out."""
+        lost = " and ".join(self.job.need_cuda)
+        if lost and not self._cuda and self.job.form == "eager" and self.job.turn == 1:
+            say(f"no CUDA device in use: without one the run leaves out {lost}")
 
     def _latest_start(self) -> int:
         """Return the step at which measuring begins at the latest."""
@@ -153,7 +160,9 @@ class Recorder:
             self._samples.after = parameters(self._named_parameters())
         if self.job.form == "eager" and not self.job.check_only:
             self._samples.save(self.job.eager_outputs)
-            self.record.outputs, self.record.outputs_note = "match", "the reference"
+            known = self._samples.comparable
+            self.record.outputs = "match" if known else "unchecked"
+            self.record.outputs_note = "the reference" if known else NOTHING_TO_COMPARE
             return
         verdict = self._samples.compare(self.job.eager_outputs)
         self.record.outputs, self.record.largest_error = verdict.outputs, verdict.largest_error

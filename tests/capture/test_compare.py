@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -39,6 +41,15 @@ def test_verdict_names_the_worst_tensor() -> None:
     assert compare(samples(half), samples({"a": half["a"] * 1.01})).outputs == "match"
     assert compare(samples(half), samples({"a": torch.ones(3)})).largest_error is None
     assert compare(samples(half), samples({})).outputs == "unchecked"
+
+
+def test_what_held_no_value_to_compare_is_no_match(tmp_path: Path) -> None:
+    nothing, empty = samples({}), samples({"a": torch.zeros(0)})
+    for eager in (nothing, empty, samples({}, after=0.0)):
+        assert not eager.comparable
+        eager.save(tmp_path / "eager.pt")
+        assert eager.compare(tmp_path / "eager.pt").outputs == "unchecked"
+    assert samples({}, after=1.0).comparable, "training that returns nothing is compared by what it changed"
 
 
 def test_whole_numbers_that_differ_are_counted_and_told_from_values_that_do() -> None:

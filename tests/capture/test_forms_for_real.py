@@ -58,6 +58,8 @@ def test_eager_output_passes_through(run: Captured) -> None:
     assert "so do its side effects" in run.stderr
     lines = [line.partition(":")[0] for line in run.stderr.splitlines()]
     assert lines.index("replay") < lines.index("compile"), "what cannot run is told at once"
+    assert lines.index("no CUDA device in use") < lines.index("eager"), "and as soon as eager is warm"
+    assert run.stderr.splitlines()[-1] == f"tracelens report {run.path} tells what it means"
 
 
 def test_other_forms_write_to_their_logs_and_read_the_same_input(run: Captured) -> None:
