@@ -77,10 +77,11 @@ SUBMITS = (Role.LAUNCH, Role.GRAPH_LAUNCH, Role.COPY, Role.MEMSET)
 
 
 def among(codes: Bytes, wanted: Iterable[int]) -> Bools:
-    """Mask of the codes (categories, roles, parts) that are wanted: np.isin by a table of all there can be."""
-    table = np.zeros(256, dtype=np.bool_)
-    table[list(wanted)] = True
-    return table[codes]
+    """Mask of the codes (categories, roles, parts) that are wanted: np.isin for few codes of a byte each."""
+    found = np.zeros(codes.shape, dtype=np.bool_)
+    for code in wanted:
+        found |= codes == code
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
