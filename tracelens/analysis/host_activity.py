@@ -17,7 +17,7 @@ from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
 from tracelens.model.names import tell_names
 from tracelens.model.nesting import enclosing_among, nearest
-from tracelens.model.segments import Segments, by_rank, innermost
+from tracelens.model.segments import Edges, Segments, by_rank
 
 
 class Activity(IntEnum):
@@ -92,14 +92,13 @@ def host_activity(trace: Trace) -> HostActivity:
     launching = np.zeros(len(trace.lanes) + 1, dtype=np.bool_)
     launching[events.lane[launches]] = True
     on_launching = launching[events.lane]
-    operators = (events.category == Category.OPERATOR) & (activity != Activity.NOTHING)
     waits = np.flatnonzero(on_launching & (activity == Activity.WAIT))
-    threads = _innermost(trace, on_launching & (activity != Activity.NOTHING), activity).joined()
+    threads, operators = _innermost(trace, np.flatnonzero(on_launching & (activity != Activity.NOTHING)), activity)
     return HostActivity(
         activity,
         threads,
         _together(threads, process),
-        _innermost(trace, on_launching & operators, np.arange(len(events), dtype=np.int32)),
+        operators,
         waits[np.argsort(events.end[waits], kind="stable")],
         _holdups(trace, activity, process),
         process,
@@ -154,13 +153,19 @@ def _by_name(name: str, *, operator: bool) -> Activity:
     return Activity.FRAMEWORK if operator or _FRAMEWORK_ANNOTATION.search(name) else Activity.NOTHING
 
 
-def _innermost(trace: Trace, mask: Bools, values: npt.NDArray[np.integer]) -> Segments:
-    """By lane: the value of the innermost event of the mask."""
-    events, rows = trace.events, np.flatnonzero(mask)
-    start, end = events.start, events.end
-    parent = enclosing_among(rows, trace.links.parent, events.lane, start, end)
-    found = innermost(events.lane[rows], start[rows], end[rows], parent)
-    return dataclasses.replace(found, value=values[rows[found.value]])
+def _innermost(trace: Trace, rows: Int64s, activity: Bytes) -> tuple[Segments, Segments]:
+    """By lane: the activity of the innermost of some rows, and the row of the innermost operator among them."""
+    events = trace.events
+    lane, start, end = events.lane[rows], events.start[rows], events.end[rows]
+    edges = Edges.of(lane, start, end)
+    parent = enclosing_among(rows, trace.links.parent, events.lane, events.start, events.end)
+    threads = edges.innermost(parent)
+    operators = np.flatnonzero(events.category[rows] == Category.OPERATOR)
+    own = edges.among(operators).innermost(enclosing_among(operators, parent, lane, start, end))
+    return (
+        dataclasses.replace(threads, value=activity[rows[threads.value]]).joined(),
+        dataclasses.replace(own, value=rows[operators[own.value]].astype(np.int32)),
+    )
 
 
 def _together(threads: Segments, process: Int32s) -> Segments:

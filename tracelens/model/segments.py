@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.model.events import ABSENT, Bools, Bytes, Int64s
+from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s
 from tracelens.model.intervals import foremost
-from tracelens.model.nesting import enclosing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,28 +56,55 @@ class Segments:
         return np.concatenate((self.start, self.end)) % self.stride
 
 
-def innermost(group: npt.NDArray[np.integer], start: Int64s, end: Int64s, parent: Int64s | None = None) -> Segments:
-    """At each instant, the index of the event begun last that is still open; times in ns, >= 0.
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Begins and ends of n events of several groups, in the order of time.
 
-    parent: what `enclosing` finds, where it is known already."""
-    parent = enclosing(group.astype(np.int32), start, end) if parent is None else parent
-    stride = int(end.max(initial=0)) + 1
-    offset = group.astype(np.int64) * stride
-    opening, closing = offset + start, offset + end
-    del offset
-    after_close, closes = _after_close(parent, end)
-    solid = np.flatnonzero(end > start).astype(np.int32)
-    begun = solid[np.lexsort((-end[solid], opening[solid]))]
-    # What is closed at the same time: the one begun first comes last, and is what counts.
-    closed = begun[closes[begun]][::-1]
-    closed = closed[np.argsort(closing[closed], kind="stable")]
-    times = np.concatenate((closing[closed], opening[begun]))
-    state = np.concatenate((after_close[closed].astype(np.int32), begun))
-    del opening, closing, after_close, closes, solid, begun, closed  # of a large trace each is many MB
-    order = np.argsort(times, kind="stable")
-    times, state = times[order], state[order]
-    keep = np.flatnonzero((state[:-1] != ABSENT) & (times[1:] > times[:-1]))
-    return Segments(stride, times[keep], times[keep + 1], state[keep])
+    Of those at one time ends come first, that of the event begun last before others'; then begins, of the longest
+    event before others'. Events of no duration have none."""
+
+    stride: int
+    end: Int64s
+    """(n) ns."""
+    time: Int64s
+    """(edges) group * stride + ns."""
+    event: Int32s
+    """(edges) Index of the event."""
+    begins: Bools
+    """(edges) Whether it begins."""
+
+    @classmethod
+    def of(cls, group: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> Edges:
+        """Of events with these times in ns, >= 0."""
+        stride = int(end.max(initial=0)) + 1
+        solid = np.flatnonzero(end > start).astype(np.int32)
+        offset = group[solid].astype(np.int64) * stride
+        begin, close = offset + start[solid], offset + end[solid]
+        del offset  # of a large trace each is many MB
+        begun = np.lexsort((-close, begin))
+        closed = begun[::-1][np.argsort(close[begun[::-1]], kind="stable")]
+        time = np.concatenate((close[closed], begin[begun]))
+        event = solid[np.concatenate((closed, begun))]
+        del begin, close, begun, closed
+        order = np.argsort(time, kind="stable")
+        return cls(stride, end, time[order], event[order], order >= len(solid))
+
+    def among(self, events: Int64s) -> Edges:
+        """Of some of the events, in their order, counted anew."""
+        number = np.full(len(self.end), ABSENT, dtype=np.int32)
+        number[events] = np.arange(len(events))
+        event = number[self.event]
+        kept = np.flatnonzero(event != ABSENT)
+        return Edges(self.stride, self.end[events], self.time[kept], event[kept], self.begins[kept])
+
+    def innermost(self, parent: Int64s) -> Segments:
+        """At each instant, the index of the event begun last that is still open; parent is what `enclosing` finds."""
+        after_close, closes = _after_close(parent, self.end)
+        kept = np.flatnonzero(self.begins | closes[self.event])
+        time, event = self.time[kept], self.event[kept]
+        state = np.where(self.begins[kept], event, after_close.astype(np.int32)[event])
+        held = np.flatnonzero((state[:-1] != ABSENT) & (time[1:] > time[:-1]))
+        return Segments(self.stride, time[held], time[held + 1], state[held])
 
 
 def _after_close(parent: Int64s, end: Int64s) -> tuple[Int64s, Bools]:
