@@ -85,7 +85,9 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
         )
     )
     edges.sort()
-    gap = np.searchsorted(causes.start, edges, side="right") - 1
+    # By where the few gaps begin among the many edges, which is faster than to search for each edge.
+    begun = np.searchsorted(edges, causes.start)
+    gap = np.repeat(np.arange(ABSENT, len(causes)), np.diff(begun, prepend=0, append=len(edges)))
     inside = (gap >= 0) & (edges < np.append(causes.end, 0)[gap])
     inside = np.flatnonzero(inside[:-1] & (edges[1:] > edges[:-1]))
     start = edges[inside]
