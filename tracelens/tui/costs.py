@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis.parts import Part
-from tracelens.analysis.results import Analysis
-from tracelens.model.events import ABSENT
+from tracelens.analysis.results import Analysis, Timeline
+from tracelens.model.events import ABSENT, Int64s
 from tracelens.model.names import names_of
 from tracelens.reporting.kernel_titles import kernel_title
 from tracelens.tui.inks import CLASS_INKS, Ink
@@ -57,22 +57,28 @@ def largest_costs(analysis: Analysis, most: int = SHOWN) -> list[Cost]:
 
 
 def _idle(analysis: Analysis) -> Iterator[Cost]:
-    window = analysis.attribution.window_ns
+    window, inside = analysis.attribution.window_ns, _inside(analysis)
     for part in Part:
         ns = analysis.attribution.parts[part.class_name][part.part_name]
         if ns and part.class_name != "kernel":
-            gap = _longest_gap(analysis, part)
+            gap = _longest_gap(analysis.timeline, inside, part)
             yield Cost(WAITS[part.part_name], ns, ns / window, CLASS_INKS[part.class_name], Selection(gap=gap))
 
 
-def _longest_gap(analysis: Analysis, part: Part) -> int:
-    """The gap that holds the longest piece of a part within the window."""
-    timeline, tiles = analysis.timeline, analysis.window.tiles
-    start = timeline.start
+def _inside(analysis: Analysis) -> Int64s:
+    """Pieces of the timeline that begin within the window."""
+    start, tiles = analysis.timeline.start, analysis.window.tiles
+    if not len(tiles):
+        return np.empty(0, dtype=np.int64)
     tile = np.searchsorted(tiles[:, 0], start, side="right") - 1
-    inside = (tile >= 0) & (start < tiles[np.maximum(tile, 0), 1]) if len(tiles) else np.zeros(len(start), np.bool_)
-    length = np.where((timeline.part == part) & inside, timeline.end - start, -1)
-    return int(timeline.gap[length.argmax()]) if len(length) and length.max() >= 0 else ABSENT
+    return np.flatnonzero((tile >= 0) & (start < tiles[np.maximum(tile, 0), 1]))
+
+
+def _longest_gap(timeline: Timeline, pieces: Int64s, part: Part) -> int:
+    """The gap that holds the longest of these pieces that is of a part."""
+    pieces = pieces[timeline.part[pieces] == part]
+    length = timeline.end[pieces] - timeline.start[pieces]
+    return int(timeline.gap[pieces[length.argmax()]]) if len(pieces) else ABSENT
 
 
 def _kernels(analysis: Analysis, most: int) -> Iterator[Cost]:
