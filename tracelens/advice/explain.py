@@ -38,6 +38,8 @@ class Explanation:
     constants: tuple[Constant, ...] = ()
     """Thresholds and calibrated numbers that decide it, each with its source."""
     learn_more: str = ""
+    inputs: tuple[str, ...] = ()
+    """Paths in the report document of the numbers that a figure is made from, "*" for any key."""
 
 
 def explain(name: str) -> tuple[Explanation, ...]:
@@ -76,7 +78,8 @@ def _rule(id: str) -> Explanation:
 def _figure(id: str) -> Explanation:
     figure = next(figure for figure in FIGURES if figure.id == id)
     steps = tuple(sources.function(place) if ":" in place else sources.whole(place) for place in figure.computed_by)
-    return Explanation(id, "figure", figure.title, sources.meaning(steps[0].module), steps, _constants(steps))
+    told = sources.meaning(steps[0].module)
+    return Explanation(id, "figure", figure.title, told, steps, _constants(steps), inputs=figure.inputs)
 
 
 @lru_cache

@@ -14,8 +14,14 @@ class Figure:
     title: str
     computed_by: tuple[str, ...]
     """Functions as "module:name", the one that gives the figure first; a module alone stands for all of it."""
+    inputs: tuple[str, ...] = ()
+    """Paths in the report document of the numbers that it is made from, "*" for any key."""
 
 
+STEP: Final = (
+    "window.steps", "window.step_ms.median", "attribution.window_ns", "attribution.classes.*.ns", "table_rows.*",
+)  # fmt: skip
+"""The recorded step."""
 FIGURES: Final = (
     Figure(
         "eager",
@@ -25,6 +31,7 @@ FIGURES: Final = (
             "advice.host_time:unrecorded", "advice.host_time:records", "advice.host_time:_call",
             "advice.host_time:call_gauge", "advice.schedule:eager_period", "advice.schedule", "advice.region",
         ),
+        STEP,
     ),
     Figure(
         "compile",
@@ -34,6 +41,7 @@ FIGURES: Final = (
             "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.patterns",
             "advice.host_time:outside_time",
         ),
+        (*STEP, "forms.eager.step_ms"),
     ),
     Figure(
         "replay",
@@ -43,6 +51,7 @@ FIGURES: Final = (
             "advice.schedule", "advice.inputs:input_copies", "advice.power:sustained", "advice.power",
             "advice.host_time:outside_time", "advice.host_time:replay_floor",
         ),
+        STEP,
     ),
     Figure(
         "both",
@@ -52,11 +61,13 @@ FIGURES: Final = (
             "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.operators",
             "advice.patterns", "advice.inputs:input_copies",
         ),
+        (*STEP, "forms.compile.step_ms", "forms.replay.step_ms"),
     ),
     Figure(
         "traced",
         "Forms of a step that is compiled or replayed already",
         ("advice.traced:traced_forms", "advice.host_time:as_compiled"),
+        ("trace.form", *STEP),
     ),
     Figure(
         "bandwidth",
@@ -67,19 +78,28 @@ FIGURES: Final = (
         "range",
         "Low and high of a step time",
         ("advice.estimate:Estimate.widened", "advice.likeness:unlikeness", "advice.likeness", "advice.power:sustained"),
+        ("forms.*.low", "forms.*.high", "trace.devices.*"),
     ),
     Figure(
         "blocked", "What blockers leave of a form",
         ("advice.forms:find_pieces", "advice.compiled:in_pieces", "advice.forms:predict_forms"),
+        ("forms.*.blockers.*",),
     ),
     Figure("measured", "Measured step time of a form", ("advice.measured:measured_forms", "advice.measured:beside")),
     Figure("setup_s", "Seconds to set a form up", ("advice.forms:_set_up", "advice.forms:_pays")),
-    Figure("break_even_steps", "Steps after which a form has paid", ("advice.pays:with_break_even",)),
+    Figure(
+        "break_even_steps", "Steps after which a form has paid", ("advice.pays:with_break_even",),
+        ("forms.*.setup_s", "forms.*.step_ms"),
+    ),
     Figure(
         "verdict", "The verdict",
         ("advice.verdict:choose", "advice.verdict:_margin", "advice.verdict:candidates", "advice.verdict:verdict_of"),
+        ("trace.form", "forms.*.step_ms", "forms.*.source", "forms.*.outputs"),
     ),
-    Figure("speedup", "Speed-up of the advised form", ("advice.verdict:speedup",)),
+    Figure(
+        "speedup", "Speed-up of the advised form", ("advice.verdict:speedup",),
+        ("recommendation.verdict", "forms.*.step_ms", "forms.*.low", "forms.*.high"),
+    ),
     Figure(
         "confidence",
         "Confidence of the verdict",
@@ -87,16 +107,28 @@ FIGURES: Final = (
             "advice.verdict:confidence", "advice.verdict:_no_worse", "advice.verdict:_sigma",
             "advice.recommend:_doubt", "advice.recommend:_is_missed",
         ),
+        (
+            "trust.level", "window.kind", "trace.form",
+            "forms.*.step_ms", "forms.*.low", "forms.*.high", "forms.*.source",
+        ),
     ),
-    Figure("abstain", "When there is no verdict", ("advice.advise:advise", "advice.advise:_too_little")),
-    Figure("after_fix", "Step time after the repairs", ("advice.recommend:_after_fix", "advice.forms:repaired")),
+    Figure(
+        "abstain", "When there is no verdict", ("advice.advise:advise", "advice.advise:_too_little"),
+        ("trust.level", "recommendation.summary"),
+    ),
+    Figure(
+        "after_fix", "Step time after the repairs", ("advice.recommend:_after_fix", "advice.forms:repaired"),
+        ("recommendation.fix_first.*", "forms.*.step_ms"),
+    ),
     Figure("fix_first", "What to repair first", ("advice.recommend:_first",)),
     Figure(
         "saving_ms",
         "Saving of a finding",
         ("advice.rules:_worth", "advice.rules.rule:host_saving_ms", "advice.rules.rule:per_step_ms"),
     ),
-    Figure("severity", "Severity of a finding", ("advice.rules.rule:severity",)),
+    Figure(
+        "severity", "Severity of a finding", ("advice.rules.rule:severity",), ("findings.*", "forms.*.step_ms")
+    ),
     Figure("window", "The steps that are counted", ("analysis.steps:find_steps", "analysis.steps:_warm_up")),
     Figure("form", "Form that the trace's step has already", ("analysis.form:find_form",)),
     Figure("busy_ns", "Time in which a device runs anything", ("analysis.extent:busy_ns",)),

@@ -54,14 +54,15 @@ class Parser(argparse.ArgumentParser):
         self.error(f"{self.prog} has no option {word}{near}")
 
 
-def add_trace(parser: argparse.ArgumentParser) -> None:
-    """The trace to read."""
+def add_trace(parser: argparse.ArgumentParser, nargs: str | None = None, more: str = "") -> None:
+    """The trace to read; `nargs` as argparse takes it, and `more` to say of it."""
     parser.add_argument(
         "trace",
         metavar="TRACE",
         type=_path,
+        nargs=nargs,
         help="a .json, .json.gz or .json.zst trace of torch.profiler, a directory that holds one, the directory of a "
-        "run (of a rank of it: its run.rankN.json), or - for standard input",
+        f"run (of a rank of it: its run.rankN.json), or - for standard input{more}",
     )
 
 

@@ -12,6 +12,8 @@ from tracelens.reporting.ink import Ink
 from tracelens.reporting.json_text import written
 from tracelens.reporting.page import LEAST_WIDTH, Page
 from tracelens.reporting.printable import cells
+from tracelens.reporting.schema import Document
+from tracelens.reporting.values import Value, inputs_of, values_of
 
 NOUNS: Final = {
     "rule": "Findings",
@@ -45,6 +47,42 @@ def to_text(explanations: Sequence[Explanation], *, width: int = 80, color: bool
     several = len(explanations) > 1
     lines = [line for explanation in explanations for line in _explanation(explanation, page, several=several)]
     return "\n".join(lines).strip("\n") + "\n"
+
+
+def values_json(name: str, document: Document, explanations: Sequence[Explanation]) -> str:
+    """The same as `values_text`, with the explanations."""
+    return to_json(
+        {"values": values_of(document, name), "inputs": _inputs(document, explanations), "explanations": explanations}
+    )
+
+
+def values_text(
+    name: str,
+    document: Document,
+    explanations: Sequence[Explanation],
+    *,
+    width: int = 80,
+    color: bool = False,
+    unicode: bool = True,
+) -> str:
+    """What the name stands for in a report, and the report's numbers that it is made from."""
+    page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
+    of, found = document["run"] or document["trace"], values_of(document, name)
+    lines = [*page.heading(f"{name} in {of['path']}"), *_values(found, page)]
+    if not found:
+        lines.extend(page.text("The report shows no value of that name.", "  "))
+    if inputs := [value for value in _inputs(document, explanations) if value not in found]:
+        lines.extend([*page.heading("Made from"), *_values(inputs, page)])
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _inputs(document: Document, explanations: Sequence[Explanation]) -> list[Value]:
+    return inputs_of(document, [pattern for explanation in explanations for pattern in explanation.inputs])
+
+
+def _values(values: Sequence[Value], page: Page) -> Iterator[str]:
+    for value in values:
+        yield from page.text(f"{value.path}: {value.shown}", "      ", "  ")
 
 
 def _list(noun: str, names: dict[str, str], page: Page) -> Iterator[str]:

@@ -39,21 +39,21 @@ class Report:
 
     def json_pieces(self, *, limit: int | None = None) -> Iterator[str]:
         """The text of `to_json` piece by piece, for tables that are large."""
-        return json_text.pieces(self._limited(0), lambda name: rows_of(self.analysis, name, limit))
+        return json_text.pieces(self.limited(0), lambda name: rows_of(self.analysis, name, limit))
 
     def to_text(
         self, *, width: int = 80, color: bool = False, unicode: bool = True, limit: int | None = SHOWN_ROWS
     ) -> str:
         """Text for a terminal of `width` columns (at least 40), plain unless `color`."""
-        return text.render(self._limited(limit), width=width, color=color, unicode=unicode)
+        return text.render(self.limited(limit), width=width, color=color, unicode=unicode)
 
     def to_markdown(self, *, limit: int | None = SHOWN_ROWS) -> str:
         """Markdown for a pull request, with the details folded."""
-        return markdown.render(self._limited(limit))
+        return markdown.render(self.limited(limit))
 
     def to_csv(self, table: str = "kernels", *, limit: int | None = None) -> str:
         """One table as CSV: "kernels", "operators", "gaps", "syncs" or "launches"; KeyError for another name."""
-        return csv_table.render(self._limited(limit), table)
+        return csv_table.render(self.limited(limit), table)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -62,5 +62,6 @@ class Report:
         idle = idle and self.advice.recommendation.verdict == "abstain"
         return ExitCode.NOTHING_TO_JUDGE if idle else ExitCode.OK
 
-    def _limited(self, limit: int | None) -> Document:
+    def limited(self, limit: int | None) -> Document:
+        """The document with so many rows of each table, the costliest; None for all."""
         return self.document if limit is None else build(self.analysis, self.advice, self.run, limit=limit)
