@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.bench.bench_load import ROOT, SAMPLE, repeat_trace
+from tests.bench.traces import ROOT, SAMPLE, repeat_trace
 
 ROUNDS: Final = {20: 5, 250: 3}
 """Runs per size in MB; other sizes take 3."""

@@ -200,10 +200,10 @@ def stalls(path: Path) -> list[tuple[float, float]]:
     """ms between looks at the event loop while a trace loads, as an app's keys would wait, and of processor time."""
     from tracelens.tui.apart import begin_apart
     from tracelens.tui.app import TraceLens
-    from tracelens.tui.links import Place
+    from tracelens.tui.links import Place, Portion
     from tracelens.tui.opening import Opening
 
-    opening = Opening(str(path), read=begin_apart(str(path), None))
+    opening = Opening(str(path), open=begin_apart(str(path), None, Portion()))
 
     async def watch() -> list[tuple[float, float]]:
         app = TraceLens(opening, place=Place())
