@@ -264,3 +264,17 @@ def test_all_that_is_to_be_repaired_first_is_named_by_a_form(beats: list[Beat]) 
     first = {blocker.id for blocker in found.recommendation.fix_first}
     assert first
     assert first <= named
+
+
+@pytest.mark.parametrize("launches", [1, 2, 3])
+def test_a_step_that_the_profilers_own_call_outlasts_takes_as_long_as_its_operators(launches: int) -> None:
+    advice = advise(analysis(*[pointwise(1.0, host=10)] * launches, pause=2))
+    eager = advice.forms["eager"]
+    assert eager.step_ms is not None
+    assert eager.step_ms > launches * 0.004, "a launch call alone takes 5 us, the profiler's part included"
+    assert "The host needs about" in advice.recommendation.summary
+
+
+def test_a_kernel_alone_has_nothing_to_fuse_with() -> None:
+    for beats in ([pointwise(5_000.0, size=1 << 20)], [gemm(5_000.0), pointwise(1_000.0, size=1 << 20)]):
+        assert "none of it in kernels that can fuse" in advise(analysis(*beats, steps=11)).recommendation.summary

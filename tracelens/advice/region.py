@@ -17,6 +17,7 @@ from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
+from tracelens.model.intervals import length, union
 
 OPTIMIZER_STEP: Final = "Optimizer.step#"
 """What torch names the annotation around Optimizer.step; the class follows."""
@@ -247,7 +248,13 @@ class _Host:
         """Median host time of the counted steps, less the waiting of this one and the profiler's own step call."""
         whole = self.steps.host[:, 1] - self.steps.host[:, 0]
         profiler = C.PROFILER_STEP * self.call / C.REFERENCE_CALL if self.steps.window.kind == "profiler_step" else 0.0
-        return float(max(np.median(whole) - self._idle()[1].sum() - profiler, 0.0))
+        return float(max(np.median(whole) - self._idle()[1].sum() - min(profiler, self._unseen()), 0.0))
+
+    def _unseen(self) -> int:
+        """Ns of the step in no operator and no runtime call: the profiler's step call is neither."""
+        events = self.trace.events
+        own = self.rows[among(events.category[self.rows], (Category.OPERATOR, Category.RUNTIME))]
+        return self.end - self.start - length(union(events.start[own], np.minimum(events.end[own], self.end)))
 
     def edges(self, calls: Int64s) -> tuple[Bools, Int64s]:
         """(fork, source) of each launch, from the records and waits of events on the host.
