@@ -264,7 +264,8 @@ def test_a_link_that_leads_nowhere_is_not_replaced(trace: Path, tmp_path: Path) 
 def test_rules_are_listed_and_explained(capsys: Capture) -> None:
     assert main(["rules"]) == ExitCode.OK
     listed = capsys.readouterr().out
-    assert "sync_points" in listed
+    assert "sync_points: Sync points\n      Fires when waits drain the queue (MEANINGFUL=0.005).\n" in listed
+    assert max(map(len, listed.splitlines())) <= 80
     assert main(["rules", "--json"]) == ExitCode.OK
     rules = json.loads(capsys.readouterr().out)
     assert all(rule["id"] in listed and rule["learn_more"].startswith("https://") for rule in rules)

@@ -26,15 +26,13 @@ class RulesCommand:
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> ExitCode:
-        """Print every rule with its title."""
+        """Print every rule with when it fires."""
         from tracelens.advice import explain
-        from tracelens.reporting.explanations import list_text, to_json
+        from tracelens.reporting.explanations import rules_text, to_json
 
-        rules = explain.topics()["rule"]
-        if options.json:
-            output.emit(to_json([found for rule in rules for found in explain.explain(rule) if found.kind == "rule"]))
-        else:
-            output.emit(list_text({"rule": rules}, **_page()))
+        ids = explain.topics()["rule"]
+        rules = [found for rule in ids for found in explain.explain(rule) if found.kind == "rule"]
+        output.emit(to_json(rules) if options.json else rules_text(rules, **_page()))
         return ExitCode.OK
 
 

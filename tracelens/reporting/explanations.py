@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -28,6 +29,9 @@ NOUNS: Final = {
 SHOWN_LINES: Final = 12
 """Code longer than this, or wider than the page, is for --json and the file itself."""
 
+_BREAK: Final = re.compile(r"[.;] ")
+_NUMBER: Final = re.compile(r"[\d.,]+( [a-z]+)?")
+
 
 def to_json(value: Any) -> str:  # noqa: ANN401 - whatever orjson can write
     """Indented JSON of explanations, mappings or lists."""
@@ -38,6 +42,13 @@ def list_text(topics: dict[str, dict[str, str]], *, width: int = 80, color: bool
     """Every name with its title, by kind."""
     page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
     lines = [line for kind, names in topics.items() for line in _list(NOUNS[kind], names, page)]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def rules_text(rules: Sequence[Explanation], *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """Every rule with its title, when it fires, and its thresholds."""
+    page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
+    lines = [*page.heading(NOUNS["rule"]), *(line for rule in rules for line in _rule(rule, page))]
     return "\n".join(lines).strip("\n") + "\n"
 
 
@@ -83,6 +94,13 @@ def _inputs(document: Document, explanations: Sequence[Explanation]) -> list[Val
 def _values(values: Sequence[Value], page: Page) -> Iterator[str]:
     for value in values:
         yield from page.text(f"{value.path}: {value.shown}", "      ", "  ")
+
+
+def _rule(rule: Explanation, page: Page) -> Iterator[str]:
+    yield from page.text(f"{rule.id}: {rule.title}", "      ", "  ", "bold")
+    fires = _BREAK.split(" ".join(rule.computed_by[0].meaning.split()), maxsplit=1)[0].rstrip(".")
+    limits = ", ".join(f"{limit.name}={limit.value}" for limit in rule.constants if _NUMBER.fullmatch(limit.value))
+    yield from page.text(f"{fires}{f' ({limits})' if limits else ''}.", "      ")
 
 
 def _list(noun: str, names: dict[str, str], page: Page) -> Iterator[str]:

@@ -15,8 +15,8 @@ from tracelens.model.events import Category, Int64s
 from tracelens.model.intervals import intersect, length
 from tracelens.model.units import counted, duration
 
-PAUSE: Final = 5_000_000
-"""ns without any operator from which a rare stretch is a pause. [a full collection takes 100 to 430 ms in servers;
+PAUSE_NS: Final = 5_000_000
+"""Time without any operator from which a rare stretch is a pause. [a full collection takes 100 to 430 ms in servers;
 judgement for smaller heaps]"""
 COLLECTOR: Final = re.compile(r"gc\.collect|built-in (function|method) collect")
 
@@ -50,7 +50,7 @@ def _collecting(analysis: Analysis, called: Int64s) -> Int64s:
 def _rare(analysis: Analysis) -> Int64s:
     """Long stretches without an operator, unless most steps have one."""
     found = stretches(analysis)
-    found = found[found[:, 1] - found[:, 0] >= PAUSE]
+    found = found[found[:, 1] - found[:, 0] >= PAUSE_NS]
     usual = host_work.steps_with(analysis, found) >= host_work.STEADY * len(analysis.window.tiles)
     return found[:0] if usual else found
 

@@ -19,8 +19,8 @@ from tracelens.model.units import counted, milliseconds
 
 SLOWEST: Final = 5.0
 """Bytes per ns that a collective moves at least, over the slowest network in use. [judgement: a 40 Gbit/s link]"""
-LATENCY: Final = 200_000.0
-"""ns that a collective over several hosts takes without data. [judgement; inside one host 20 to 50 us]"""
+LATENCY_NS: Final = 200_000
+"""Time that a collective over several hosts takes without data. [judgement; inside one host 20 to 50 us]"""
 SHARE: Final = 0.03
 """Share of the window in waiting. [judgement]"""
 
@@ -68,7 +68,7 @@ def _beyond_data(analysis: Analysis, rows: Int64s) -> Floats:
     texts = np.column_stack([np.full(len(rows), ABSENT) if c is None else c.at(operator) for c in columns])
     distinct, inverse = np.unique(texts, axis=0, return_inverse=True)
     size = np.array([_bytes(analysis, int(shapes), int(dtypes)) for shapes, dtypes in distinct])[inverse.ravel()]
-    spent = trace.events.duration[rows] - LATENCY - size / SLOWEST
+    spent = trace.events.duration[rows] - LATENCY_NS - size / SLOWEST
     return np.where((size > 0) & (operator != ABSENT), np.maximum(spent, 0.0), 0.0)
 
 
