@@ -12,7 +12,6 @@ from tracelens.exitcodes import ExitCode
 
 if TYPE_CHECKING:
     from tracelens.loading.runs import Run
-    from tracelens.tui.app import TraceLens
     from tracelens.tui.links import Place, Portion
     from tracelens.tui.opening import Opening
 
@@ -27,7 +26,7 @@ def run(
 ) -> int:
     """Open a trace, a run directory or a directory of traces in the terminal, at a place of it; returns the exit code.
 
-    color is one of COLORS. Another process reads the trace while this one imports the app."""
+    color is one of COLORS. Another process opens the trace while this one imports the app."""
     _spare_bytes(fps)
     _follow_the_window()
     _choose_colors(color)
@@ -37,25 +36,18 @@ def run(
     files = [] if first is not None else _traces_in(path)
     picks = len(files) > 1 or any(file.is_dir() for file in files)
     opening = None if picks else _opening(str(first or path), place.portion, run)
-    app_class = _imported_app()
+    from tracelens.tui.app import TraceLens
+
     # What was imported stays: no collection need look at it again.
     gc.freeze()
     gc.enable()
-    app = app_class(opening, place=place, files=files, folder=path, run=run)
+    app = TraceLens(opening, place=place, files=files, folder=path, run=run)
     app.ascii = ascii or not (sys.stdout.encoding or "").lower().startswith("utf")
     code = app.run(mouse=mouse)
     if app.defect is not None:
         raise app.defect
     # Whoever leaves says with which code; all other ends are defects.
     return int(ExitCode.UNREADABLE) if code is None else code
-
-
-def _imported_app() -> type[TraceLens]:
-    """The app; what judges the trace once it is read is imported with it."""
-    import tracelens.tui.judging  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    from tracelens.tui.app import TraceLens
-
-    return TraceLens
 
 
 def _run_in(path: str) -> Run | None:
@@ -68,11 +60,11 @@ def _run_in(path: str) -> Run | None:
 
 
 def _opening(path: str, portion: Portion, run: Run | None) -> Opening:
-    """A trace that is being opened, by another process as far as it is reading."""
+    """A trace that is being opened, by another process where there can be one."""
     from tracelens.tui.apart import begin_apart
     from tracelens.tui.opening import Opening
 
-    opening = Opening(path, portion=portion, run=run, read=begin_apart(path, run))
+    opening = Opening(path, portion=portion, run=run, open=begin_apart(path, run, portion))
     opening.start()
     return opening
 

@@ -1,4 +1,4 @@
-"""Reads a trace in a process of its own, beside the app.
+"""Opens a trace in a process of its own, beside the app.
 
 One interpreter runs one thread at a time: reading would wait for the imports of the app, and its keys for reading."""
 
@@ -10,47 +10,50 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Final, NoReturn
 
 from tracelens.errors import UnreadableError
-from tracelens.tui.opening import Progress, Read, Report, Stopped, read_here
+from tracelens.tui.opening import Open, Progress, Report, Stopped, open_here
 
 if TYPE_CHECKING:
     from tracelens.loading.runs import Run
-    from tracelens.model.events import Trace
+    from tracelens.tui.links import Portion
+    from tracelens.tui.session import Session
 
 FORKS: Final = sys.platform == "linux"
 """Elsewhere processes are not copied, or their libraries may not be used in the copy."""
+SHARED: Final = ("tracelens.loading", "tracelens.analysis", "tracelens.advice.results")
+"""What both processes need: imported before, it is imported once."""
 PIPE: Final = 1 << 20
-"""Bytes that the trace comes in at a time, where the system allows: each takes a turn of the interpreter."""
+"""Bytes that the session comes in at a time, where the system allows: each takes a turn of the interpreter."""
 
 
-def begin_apart(path: str, run: Run | None) -> Read:
-    """Begin what `read_here` does, in a copy of this process, and return what waits for its answer.
+def begin_apart(path: str, run: Run | None, portion: Portion) -> Open:
+    """Begin what `open_here` does, in a copy of this process, and return what waits for its answer.
 
-    `read_here` itself where there are no copies. To be called before the first thread is started: a lock that one
+    `open_here` itself where there are no copies. To be called before the first thread is started: a lock that one
     holds would stay locked in the copy."""
-    # Both need it: imported before, it is imported once.
-    import tracelens.loading  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
+    for module in SHARED:
+        import_module(module)
     if not FORKS:
-        return read_here
+        return open_here
     try:
-        return _fork(path, run).read
+        return _fork(path, run, portion).open
     except OSError:
-        return read_here
+        return open_here
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _Other:
     """The other process, which reads until its lifeline is closed."""
 
     pid: int
     lifeline: IO[bytes]
     answers: IO[bytes]
 
-    def read(self, path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
-        """What the other process has read; read here if it ended without an answer."""
+    def open(self, path: str, run: Run | None, portion: Portion, report: Report) -> Session:
+        """What the other process has opened; opened here if it ended without an answer."""
         try:
             with self.lifeline, self.answers:
                 return self._answer(report)
@@ -60,10 +63,10 @@ class _Reader:
             raise UnreadableError(
                 f"{path}: reading was ended from outside (signal {-ended}), perhaps for want of memory"
             )
-        return read_here(path, run, report)
+        return open_here(path, run, portion, report)
 
-    def _answer(self, report: Report) -> tuple[Trace, Run | None]:
-        """What it says: how far it is, at last a trace or an error."""
+    def _answer(self, report: Report) -> Session:
+        """What it says: how far it is, at last a session or an error."""
         while isinstance(answer := pickle.load(self.answers), Progress):
             try:
                 report(answer)
@@ -76,7 +79,7 @@ class _Reader:
         return answer
 
 
-def _fork(path: str, run: Run | None) -> _Reader:
+def _fork(path: str, run: Run | None, portion: Portion) -> _Other:
     watched, lifeline = os.pipe()
     answers, said = os.pipe()
     _widen(said)
@@ -84,10 +87,10 @@ def _fork(path: str, run: Run | None) -> _Reader:
     if not pid:
         os.close(lifeline)
         os.close(answers)
-        _serve(path, run, watched, os.fdopen(said, "wb"))
+        _serve(path, run, portion, watched, os.fdopen(said, "wb"))
     os.close(watched)
     os.close(said)
-    return _Reader(pid, os.fdopen(lifeline, "wb"), os.fdopen(answers, "rb"))
+    return _Other(pid, os.fdopen(lifeline, "wb"), os.fdopen(answers, "rb"))
 
 
 def _widen(pipe: int) -> None:
@@ -98,11 +101,11 @@ def _widen(pipe: int) -> None:
         fcntl(pipe, F_SETPIPE_SZ, PIPE)
 
 
-def _serve(path: str, run: Run | None, lifeline: int, said: IO[bytes]) -> NoReturn:
-    """The other process: read, say what was read, and end at once whatever happens."""
+def _serve(path: str, run: Run | None, portion: Portion, lifeline: int, said: IO[bytes]) -> NoReturn:
+    """The other process: open, say what was opened, and end at once whatever happens."""
     try:
         _leave_terminal()
-        _read(path, run, lifeline, said)
+        _open(path, run, portion, lifeline, said)
     finally:
         os._exit(0)
 
@@ -114,11 +117,11 @@ def _leave_terminal() -> None:
         os.dup2(nowhere, stream)
 
 
-def _read(path: str, run: Run | None, lifeline: int, said: IO[bytes]) -> None:
+def _open(path: str, run: Run | None, portion: Portion, lifeline: int, said: IO[bytes]) -> None:
     stopped = threading.Event()
     threading.Thread(target=_await_end, args=(lifeline, stopped), daemon=True).start()
 
-    def say(what: Progress | tuple[Trace, Run | None] | Exception) -> None:
+    def say(what: Progress | Session | Exception) -> None:
         pickle.dump(what, said, protocol=pickle.HIGHEST_PROTOCOL)
         said.flush()
 
@@ -128,7 +131,7 @@ def _read(path: str, run: Run | None, lifeline: int, said: IO[bytes]) -> None:
         say(progress)
 
     try:
-        say(read_here(path, run, report))
+        say(open_here(path, run, portion, report))
     except Exception as error:
         say(error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -13,7 +14,6 @@ from tracelens.tui.links import Portion
 
 if TYPE_CHECKING:
     from tracelens.loading.runs import Run
-    from tracelens.model.events import Trace
     from tracelens.tui.session import Session
 
 GRACE_S: Final = 1.5
@@ -48,12 +48,13 @@ class Stopped(Exception):
 
 Report: TypeAlias = Callable[[Progress], None]
 """Told from time to time how far reading is."""
-Read: TypeAlias = "Callable[[str, Run | None, Report], tuple[Trace, Run | None]]"
-"""Reads a trace, or of a run the first that can be used, and what is left of the run; errors are `load_trace`'s."""
+Open: TypeAlias = "Callable[[str, Run | None, Portion, Report], Session]"
+"""Reads and judges a portion of a trace, or of a run's first trace that can be used; errors are those of `load_trace`
+and `judge`."""
 
 
-def read_here(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | None]:
-    """Read in this thread."""
+def open_here(path: str, run: Run | None, portion: Portion, report: Report) -> Session:
+    """Open in this thread."""
     from tracelens.loading.choose import load_found, load_run
     from tracelens.loading.load import StopReading
 
@@ -63,18 +64,25 @@ def read_here(path: str, run: Run | None, report: Report) -> tuple[Trace, Run | 
         except Stopped:
             raise StopReading from None
 
-    return load_found(path, progress=tell) if run is None else load_run(run, progress=tell)
+    trace, run = load_found(path, progress=tell) if run is None else load_run(run, progress=tell)
+    size = trace.source.size
+    with suppress(Stopped):
+        report(Progress(size, size, len(trace.events), reading=False))
+    # What judges is not needed to read.
+    from tracelens.tui.judging import judge
+
+    return judge(path if run is None else trace.source.path, trace, portion, run)
 
 
 class Opening(threading.Thread):
     """Loads, analyses and judges one trace."""
 
-    def __init__(self, path: str, *, portion: Portion = WHOLE, run: Run | None = None, read: Read = read_here) -> None:
+    def __init__(self, path: str, *, portion: Portion = WHOLE, run: Run | None = None, open: Open = open_here) -> None:
         super().__init__(name=f"opening {path}", daemon=True)
         self.path = path
         self.portion = portion
         self.run_directory = run
-        self._read = read
+        self._open = open
         self.progress = Progress()
         self.ended = threading.Event()
         self.error: str | None = None
@@ -96,7 +104,7 @@ class Opening(threading.Thread):
     def run(self) -> None:
         """The thread: every end leaves either a session or a line that says what is wrong."""
         try:
-            self.session = self._open()
+            self.session = self._open(self.path, self.run_directory, self.portion, self._report)
         except TraceLensError as error:
             self.error, self.exit_code = str(error), int(error.exit_code)
         except MemoryError:
@@ -105,15 +113,6 @@ class Opening(threading.Thread):
             # A defect of ours must not take the terminal with it.
             self.error, self.exit_code = f"internal error: {type(error).__name__}: {error}; please report it", 3
         self.ended.set()
-
-    def _open(self) -> Session:
-        trace, run = self._read(self.path, self.run_directory, self._report)
-        from tracelens.tui.judging import judge
-
-        path = self.path if run is None else trace.source.path
-        size = trace.source.size
-        self.progress = Progress(size, size, len(trace.events), reading=False)
-        return judge(path, trace, self.portion, run)
 
     def _report(self, progress: Progress) -> None:
         if self.cancelled:
