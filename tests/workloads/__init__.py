@@ -1,9 +1,9 @@
 """Steps to calibrate the predictions on and, apart from those, to judge them by.
 
-A workload belongs to one of six sets. Constants and rules may be fitted on the measurements of "calibration"; those
+A workload belongs to one of seven sets. Constants and rules may be fitted on the measurements of "calibration"; those
 of "validation", "unseen" and "third" were put away for a first, a second and a third judgement and have been seen
-since; those of "fourth" and "fifth" are taken once constants are frozen, and only compared with what was predicted. The
-kinds of the sets differ.
+since; those of "fourth", "fifth" and "sixth" are taken once constants are frozen, and only compared with what was
+predicted. The kinds of the sets differ.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from __future__ import annotations
 from tests.workloads import (
     blocked,
     dense,
+    finance,
+    graphs,
     language,
     learning,
     models,
     pointwise,
+    robotics,
     science,
+    series,
     small,
     sound,
     streams,
@@ -28,11 +32,15 @@ __all__ = [
     "WORKLOADS",
     "blocked",
     "dense",
+    "finance",
+    "graphs",
     "language",
     "learning",
     "models",
     "pointwise",
+    "robotics",
     "science",
+    "series",
     "small",
     "sound",
     "streams",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -19,6 +21,7 @@ from tests.workloads.registry import (
     training,
     workload,
 )
+from tests.workloads.streams import side_by_side
 
 HALF = torch.bfloat16
 
@@ -155,3 +158,52 @@ class Speaker(nn.Module):
 def attentive_translation() -> Work:
     """Ten words of a recurrent translator with additive attention, greedily."""
     return Work(inference(Speaker(256, 3000)), batches(lambda: (normal(12, 40, 256),)))
+
+
+class Reading(nn.Module):
+    """Attention that reads from the residual stream and writes to it, with neither norms nor biases."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.write = heads, nn.Linear(width, width, bias=False)
+        self.reads = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = [read(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for read in self.reads]
+        mixed = F.scaled_dot_product_attention(*parts, is_causal=True)
+        return x + self.write(mixed.transpose(1, 2).flatten(2))
+
+
+@workload("sixth", "training")
+def attention_only() -> Work:
+    """A language model of attention alone, small enough to be understood, trained in half precision."""
+    layers = [Reading(256, 4) for _ in range(6)]
+    model = nn.Sequential(nn.Embedding(512, 256), *layers, nn.Linear(256, 512, bias=False)).to(HALF)
+
+    def loss(model: nn.Module, text: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(model(text[:, :-1]).flatten(0, 1), text[:, 1:].flatten())
+
+    return Work(training(model, loss, fused_adamw), batches(lambda: (integers(512, 4, 129),)))
+
+
+@workload("sixth", "streams", "blocked")
+def rewarded_words() -> Work:
+    """Rewards of drawn words less their price, how far a model has moved from its reference, which the host reads."""
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def judged(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        logarithm = (scores.float() / 0.7).log_softmax(-1)
+        return logarithm, -(logarithm.exp() * logarithm).sum(-1)
+
+    def step(scores: torch.Tensor, reference: torch.Tensor, word: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
+        (own, surprise), (other, _) = side_by_side([partial(judged, scores), partial(judged, reference)], streams)
+        moved = (own.exp() * (own - other)).sum(-1)
+        price = 0.2 if moved.mean().item() > 0.05 else 0.1
+        drawn = own.gather(-1, word.unsqueeze(-1)).squeeze(-1)
+        return torch.stack([drawn, gain - price * moved + 0.01 * surprise])
+
+    words, places = 50_304, 1024
+    shapes = ((places, words), (places, words))
+    return Work(
+        step, batches(lambda: (*(normal(*s, dtype=HALF) for s in shapes), integers(words, places), normal(places)), 2)
+    )

@@ -16,6 +16,7 @@ from tests.workloads.registry import (
     adamw,
     batches,
     fused_adamw,
+    inference,
     integers,
     momentum,
     normal,
@@ -204,3 +205,39 @@ def bucketed_update() -> Work:
         return parameters[0].detach()
 
     return Work(step, batches(lambda: (normal(sum(sizes)),)))
+
+
+class World(nn.Module):
+    """A world as a recurrent state and categories drawn from it, with an actor in it and a judge of its rewards."""
+
+    def __init__(self, width: int, groups: int, kinds: int, actions: int) -> None:
+        super().__init__()
+        flat = groups * kinds
+        self.enter, self.enter_norm = nn.Linear(flat + actions, width), nn.LayerNorm(width)
+        self.gates, self.gates_norm = nn.Linear(2 * width, 3 * width, bias=False), nn.LayerNorm(3 * width)
+        self.prior, self.prior_norm, self.draw = nn.Linear(width, width), nn.LayerNorm(width), nn.Linear(width, flat)
+        self.actor, self.judge = (perceptron(width + flat, width, size, activation=nn.SiLU) for size in (actions, 1))
+
+    def forward(self, state: torch.Tensor, drawn: torch.Tensor, chance: torch.Tensor) -> torch.Tensor:
+        groups, kinds, gain, weight = *chance.shape[2:], torch.zeros_like(state[:, :1]), 1.0
+        for luck in chance.unbind(1):
+            action = torch.tanh(self.actor(torch.cat([state, drawn], -1)))
+            entered = F.silu(self.enter_norm(self.enter(torch.cat([drawn, action], -1))))
+            reset, fresh, keep = self.gates_norm(self.gates(torch.cat([entered, state], -1))).chunk(3, -1)
+            state = torch.lerp(torch.tanh(torch.sigmoid(reset) * fresh), state, torch.sigmoid(keep + 1.0))
+            scores = self.draw(F.silu(self.prior_norm(self.prior(state)))).unflatten(-1, (groups, kinds))
+            share = 0.99 * scores.softmax(-1) + 0.01 / kinds
+            drawn = F.one_hot((share.log() - (-luck.log()).log()).argmax(-1), kinds).to(state.dtype).flatten(1)
+            gain, weight = gain + weight * self.judge(torch.cat([state, drawn], -1)), 0.99 * weight
+        return gain
+
+
+@workload("sixth")
+def imagined_futures() -> Work:
+    """Eight ticks imagined by the model of a world, with the actions taken there and the rewards expected."""
+
+    def starts() -> tuple[torch.Tensor, ...]:
+        drawn = F.one_hot(integers(16, 64, 16), 16).float().flatten(1)
+        return normal(64, 256), drawn, torch.rand(64, 8, 16, 16, device=DEVICE).clamp(1e-6, 1 - 1e-6)
+
+    return Work(inference(World(256, 16, 16, 6)), batches(starts))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from tests.workloads.layers import perceptron
-from tests.workloads.registry import DEVICE, Work, batches, integers, normal, workload
+from tests.workloads.registry import DEVICE, Work, batches, inference, integers, normal, workload
+from tests.workloads.streams import side_by_side
 
 
 @workload("fourth", "blocked")
@@ -162,3 +165,110 @@ def molecular_energies() -> Work:
             return read(x).view(30, -1).sum(1)
 
     return Work(step, batches(lambda: (integers(20, atoms), normal(atoms, 3))))
+
+
+class Triangle(nn.Module):
+    """Pairs updated by the pairs that close a triangle with them, gated on the way in and on the way out."""
+
+    def __init__(self, width: int, rule: str) -> None:
+        super().__init__()
+        self.rule, self.first, self.second = rule, nn.LayerNorm(width), nn.LayerNorm(width)
+        self.left, self.right, self.leave = (nn.Linear(width, width) for _ in range(3))
+        self.left_gate, self.right_gate, self.leave_gate = (nn.Linear(width, width) for _ in range(3))
+
+    def forward(self, pairs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        x = self.first(pairs)
+        left = mask * torch.sigmoid(self.left_gate(x)) * self.left(x)
+        right = mask * torch.sigmoid(self.right_gate(x)) * self.right(x)
+        mixed = self.second(torch.einsum(self.rule, left, right))
+        return pairs + torch.sigmoid(self.leave_gate(x)) * self.leave(mixed)
+
+
+class Folding(nn.Module):
+    """Triangles of outgoing and of incoming pairs and a feed-forward layer, several times."""
+
+    def __init__(self, width: int, depth: int) -> None:
+        super().__init__()
+        self.outgoing = nn.ModuleList(Triangle(width, "ikc,jkc->ijc") for _ in range(depth))
+        self.incoming = nn.ModuleList(Triangle(width, "kic,kjc->ijc") for _ in range(depth))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(depth))
+        self.feeds = nn.ModuleList(perceptron(width, 2 * width, width) for _ in range(depth))
+
+    def forward(self, pairs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        for outgoing, incoming, norm, feed in zip(self.outgoing, self.incoming, self.norms, self.feeds, strict=True):
+            pairs = incoming(outgoing(pairs, mask), mask)
+            pairs = pairs + feed(norm(pairs))
+        return pairs
+
+
+@workload("sixth")
+def folded_pairs() -> Work:
+    """What a protein's folding network knows of pairs of residues, refined by triangles between them."""
+    half = torch.bfloat16
+
+    def batch() -> tuple[torch.Tensor, ...]:
+        return normal(48, 48, 64, dtype=half), (normal(48, 48, 1) > -1.5).to(half)
+
+    return Work(inference(Folding(64, 4), half), batches(batch))
+
+
+@workload("sixth")
+def quantum_circuit() -> Work:
+    """The state of twelve qubits through a circuit of gates on pairs, shifted by a qubit between its layers."""
+    qubits, shots = 12, 2
+    gates = [[torch.linalg.qr(torch.complex(normal(4, 4), normal(4, 4))).Q for _ in range(6)] for _ in range(8)]
+
+    def turned(state: torch.Tensor, leading: int) -> torch.Tensor:
+        return state.view(leading, -1, shots).transpose(0, 1).reshape(-1, shots)
+
+    def step(state: torch.Tensor) -> torch.Tensor:
+        for layer in gates:
+            for gate in layer:
+                state = turned(gate @ state.view(4, -1), 4)
+            state = turned(state, 2)
+        return state
+
+    return Work(step, batches(lambda: (torch.complex(normal(2**qubits, shots), normal(2**qubits, shots)) / 90,)))
+
+
+@workload("sixth", "streams")
+def exchange_matrices() -> Work:
+    """The exchange of electrons of either spin in double precision, from three-index integrals, a stream for each."""
+    basis, auxiliary = 384, 768
+    integrals = normal(basis * auxiliary, basis, dtype=torch.float64) / 600
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def exchange(orbitals: torch.Tensor) -> torch.Tensor:
+        half = (integrals @ orbitals).view(basis, -1)
+        return half @ half.T
+
+    def step(up: torch.Tensor, down: torch.Tensor) -> list[torch.Tensor]:
+        return side_by_side([partial(exchange, up), partial(exchange, down)], streams)
+
+    return Work(step, batches(lambda: tuple(normal(basis, count, dtype=torch.float64) for count in (96, 80))))
+
+
+@workload("sixth", "blocked")
+def spiking_population() -> Work:
+    """Neurons that charge, fire and tire, tick by tick; the host reads the share that fired and calms them."""
+
+    def burst(
+        voltage: torch.Tensor, tired: torch.Tensor, current: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        for _ in range(4):
+            pull = current - 0.2 * tired + 0.3 * torch.exp(3.0 * (voltage - 1.0))
+            voltage = voltage + 0.2 * (pull - voltage)
+            fired = voltage > 1.0
+            tired = 0.95 * tired + fired
+            voltage = torch.where(fired, -0.2, voltage)
+        return voltage, tired, fired.float().mean()
+
+    def step(voltage: torch.Tensor, tired: torch.Tensor, current: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        for _ in range(2):
+            voltage, tired, share = burst(voltage, tired, current)
+            if share.item() > 0.1:
+                current = current - 0.05
+        return voltage, tired
+
+    shape = (16 << 20,)
+    return Work(step, batches(lambda: (normal(*shape), normal(*shape).abs(), 2 * normal(*shape))))

@@ -144,3 +144,24 @@ def both_directions() -> Work:
         return torch.cat(side_by_side(tasks, streams), -1) @ weight
 
     return Work(step, batches(lambda: (normal(32, 20, 40),)))
+
+
+@workload("sixth", "streams")
+def constant_pitch() -> Work:
+    """Sound split into the notes of eight octaves: one stream halves it again and again, three others listen."""
+    length, banks, low = 256, [normal(12, 1, 256) / 16 for _ in range(2)], normal(1, 1, 32) / 6
+    streams = [torch.cuda.Stream() for _ in range(3)]
+
+    def step(sound: torch.Tensor) -> torch.Tensor:
+        main, octaves, notes = torch.cuda.current_stream(), [sound], []
+        for octave in range(8):
+            stream, stride = streams[octave % 3], 256 >> octave
+            stream.wait_stream(main)
+            with torch.cuda.stream(stream):
+                notes += [F.conv1d(octaves[-1], bank, stride=stride, padding=length // 2) for bank in banks]
+            octaves.append(F.conv1d(octaves[-1], low, stride=2, padding=15))
+        for stream in streams:
+            main.wait_stream(stream)
+        return torch.stack(notes)
+
+    return Work(step, batches(lambda: (normal(4, 1, 32768),)))

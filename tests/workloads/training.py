@@ -253,3 +253,58 @@ def orthogonal_updates() -> Work:
     model = nn.Sequential(*[Encoder(256, 4, causal=True) for _ in range(2)], nn.Linear(256, 256))
     step = training(model, lambda model, x, target: F.mse_loss(model(x), target), Orthogonalised)
     return Work(step, batches(lambda: (normal(8, 64, 256), normal(8, 64, 256))))
+
+
+class Coupling(nn.Module):
+    """Half of the variables scaled and shifted as a network of the other half says, then the halves swapped."""
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.network = perceptron(size // 2, width, width, size, activation=nn.SiLU)
+        self.shift, self.scale = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.zeros(size))
+
+    def forward(self, x: torch.Tensor, density: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        kept, moved = ((x + self.shift) * self.scale.exp()).chunk(2, -1)
+        scale, shift = self.network(kept).chunk(2, -1)
+        scale = 2.0 * torch.tanh(0.5 * scale)
+        return torch.cat([moved * scale.exp() + shift, kept], -1), density + scale.sum(-1) + self.scale.sum()
+
+
+@workload("sixth", "training")
+def coupling_flow() -> Work:
+    """A normalising flow of six couplings trained on the likelihood of events of sixteen variables."""
+    layers = nn.ModuleList(Coupling(16, 64) for _ in range(6))
+
+    def loss(layers: nn.ModuleList, x: torch.Tensor) -> torch.Tensor:
+        density = torch.zeros_like(x[:, 0])
+        for layer in layers:
+            x, density = layer(x, density)
+        return (0.5 * x.square().sum(-1) - density).mean()
+
+    return Work(training(layers, loss, adamw), batches(lambda: (normal(1024, 16),)))
+
+
+@workload("sixth", "streams", "training")
+def weights_to_host() -> Work:
+    """A wide autoencoder trained in full precision; a second stream takes its weights to the host at each step."""
+    model, copier = perceptron(4096, 4096, 4096).to(DEVICE).train(), torch.cuda.Stream()
+    optimizer = momentum(model.parameters())
+    kept = [torch.empty(parameter.shape, pin_memory=ON_GPU) for parameter in model.parameters()]
+
+    @torch.compiler.disable
+    def save() -> None:
+        copier.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(copier):
+            for place, parameter in zip(kept, model.parameters(), strict=True):
+                place.copy_(parameter.detach(), non_blocking=True)
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        save()
+        optimizer.zero_grad(set_to_none=True)
+        loss = F.mse_loss(model(x), x)
+        loss.backward()
+        torch.cuda.current_stream().wait_stream(copier)
+        optimizer.step()
+        return loss.detach()
+
+    return Work(step, batches(lambda: (normal(3072, 4096),)))

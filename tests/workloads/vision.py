@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.registry import DEVICE, ON_GPU, Work, batches, inference, normal, workload
+from tests.workloads.registry import DEVICE, ON_GPU, Work, batches, inference, momentum, normal, workload
 from tests.workloads.streams import side_by_side
 
 HALF = torch.bfloat16
@@ -134,3 +134,58 @@ def mobile_blocks() -> Work:
     """The middle of a mobile image classifier, one image at a time."""
     model = nn.Sequential(*[Inverted(80, size) for size in (3, 5, 3, 5, 3, 5, 3, 5)])
     return Work(inference(model.to(memory_format=torch.channels_last)), batches(lambda: (normal(1, 80, 14, 14),)))
+
+
+@workload("sixth", "streams")
+def colour_transfer() -> Work:
+    """Colours of images moved to those of another by sorting along rotated axes; a second stream sorts the other's."""
+    rotations, beside = [torch.linalg.qr(normal(3, 3)).Q for _ in range(12)], torch.cuda.Stream()
+
+    def step(colours: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        main = torch.cuda.current_stream()
+        beside.wait_stream(main)
+        with torch.cuda.stream(beside):
+            ready = [((rotation @ wanted).sort(-1).values, beside.record_event()) for rotation in rotations]
+        for rotation, (values, event) in zip(rotations, ready, strict=True):
+            order = (rotation @ colours).argsort(-1)
+            main.wait_event(event)
+            colours = rotation.T @ torch.empty_like(values).scatter_(-1, order, values)
+        return colours
+
+    return Work(step, batches(lambda: (normal(8, 3, 1024), normal(8, 3, 1024))))
+
+
+class Finish(nn.Module):
+    """The finishing of photographs: exposure, vignette, mixing of colours, saturation and contrast."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exposure, self.vignette = nn.Parameter(torch.zeros(3, 1, 1)), nn.Parameter(torch.tensor(0.1))
+        self.mixing, self.saturation = nn.Parameter(torch.eye(3).view(3, 3, 1, 1)), nn.Parameter(torch.tensor(1.2))
+        self.contrast, self.pivot = nn.Parameter(torch.full((3, 1, 1), 4.0)), nn.Parameter(torch.full((3, 1, 1), 0.5))
+
+    def forward(self, images: torch.Tensor, radius: torch.Tensor) -> torch.Tensor:
+        lit = images * self.exposure.exp() * (1 - self.vignette * radius)
+        mixed = (self.mixing * lit.unsqueeze(1)).sum(2)
+        grey = mixed.mean(1, keepdim=True)
+        return torch.sigmoid(self.contrast * (grey + self.saturation * (mixed - grey) - self.pivot))
+
+
+@workload("sixth", "training", "blocked")
+def photo_finishing() -> Work:
+    """A photographer's finishing learned from pairs of images, until the loss, read at each step, is small enough."""
+    side = 1024
+    model, line = Finish().to(DEVICE).train(), torch.linspace(-1, 1, side, device=DEVICE)
+    radius, optimizer = line.square() + line.square().unsqueeze(1), momentum(model.parameters())
+
+    def step(images: torch.Tensor, finished: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        off = model(images, radius) - finished
+        loss = torch.sqrt(off.square() + 1e-6).mean()
+        if loss.item() < 1e-3:
+            return loss.detach()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return Work(step, batches(lambda: tuple(normal(6, 3, side, side).abs().clamp(max=1) for _ in range(2)), 3))
