@@ -14,7 +14,7 @@ from tests.fuzz.watch import Watch
 from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events, zipped
 from tests.reference import reference_traces
 from tracelens.errors import UnreadableError
-from tracelens.loading import load_trace, soundness
+from tracelens.loading import careful, load_trace, mend, soundness
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_traces"
 BEFORE, AFTER = event("before", ts=100), event("after", ts=300)
@@ -360,3 +360,12 @@ def test_damaged_events_cost_little_each(tmp_path: Path) -> None:
     data = b'{"traceEvents":[' + b'{"ph":"X","name":"a"b","ts":1,"dur":N/A},' * 5000 + b"]}"
     watch.run(data, lambda: load_bytes(data, tmp_path))
     assert not watch.faults, watch.summary()
+
+
+def test_no_damage_is_mended_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mended: list[bytes] = []
+    monkeypatch.setattr(careful, "mend", lambda text: mended.append(text) or mend.mend(text))
+    ends = ('"args": {"a": nan}', '"args": {"q": 1 2}', '"a": :::', '"a": "b"c"', '"args": {}')
+    trace = load_events([damaged(f'"name": "x{number}", {ends[number % len(ends)]}') for number in range(100)], tmp_path)
+    assert len(trace.events) == 80
+    assert len(mended) == len(set(mended)) == 80

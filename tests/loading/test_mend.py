@@ -12,6 +12,18 @@ from tracelens.loading.mend import mend
 
 CASES = {
     "empty fragments": ('{"a": 1, , "b": [2,], "c": {, "d": 3}}', {"a": 1, "b": [2], "c": {"d": 3}}, ["spare commas"]),
+    "a spare comma behind white space": ('{"a": [ ,2], "b": 1 ,}', {"a": [2], "b": 1}, ["spare commas"]),
+    "numbers": (
+        '{"a": [007, -01.5, 1e999, 1e5, 12x, -0], "b": 1}',
+        {"a": [7, -1.5, None, 1e5, None, 0], "b": 1},
+        ["values that are not JSON (NaN, inf, N/A)"],
+    ),
+    "words between texts": (
+        r'{"a \" nan": nan, "b": "nan, \"inf\"", "c": [inf,nan]}',
+        {'a " nan': None, "b": 'nan, "inf"', "c": [None, None]},
+        ["values that are not JSON (NaN, inf, N/A)"],
+    ),
+    "quotes behind a pair of backslashes": (r'{"k": "a\\"b", "n": 1}', {"k": 'a\\"b', "n": 1}, ["unescaped quotes"]),
     "commas in text stay": ('{"a": "x,, y, ]", "b": 1,}', {"a": "x,, y, ]", "b": 1}, ["spare commas"]),
     "bare words": (
         '{"a": nan, "b": [-inf, N/A, 1e5], "c": "nan"}',

@@ -12,7 +12,7 @@ from tracelens.loading.fields import ARGUMENTS, Kind
 from tracelens.loading.jsontext import as_object, json_text, parsed
 from tracelens.loading.mend import mend
 from tracelens.loading.numbers import FLOAT_HOLDS_NS, integer, nanoseconds, real
-from tracelens.loading.repairs import RepairLog
+from tracelens.loading.repairs import Patience, RepairLog
 from tracelens.model import arguments
 
 UNKNOWN_PHASE: Final = ord("?")
@@ -106,16 +106,20 @@ def _text(value: object) -> str:
 _READ: Final = {Kind.INTEGER: integer, Kind.FLOAT: real, Kind.TEXT: json_text}
 
 
-def decode_one(text: bytes, offset: int, repairs: RepairLog) -> Record | None:
-    """One event, mended and counted if need be; None if it cannot be read, or too many before it could not."""
+def decode_one(text: bytes, offset: int, repairs: RepairLog, patience: Patience | None = None) -> Record | None:
+    """One event, mended and counted if need be; None if it cannot be read, or too many before it could not.
+
+    `patience` counts these, that of the repairs unless another is given."""
+    patience = patience or repairs.mending
     event = parse(text)
     if event is not None:
         return record(event)
-    if not repairs.mending.left or _PHASE_KEY not in text:
+    if not patience.left or _PHASE_KEY not in text or text == repairs.hopeless:
         return None
     mended = parse_mended(text)
-    repairs.mending.tried(helped=mended is not None)
+    patience.tried(helped=mended is not None)
     if mended is None:
+        repairs.hopeless = text
         return None
     for kind in mended[1]:
         repairs.add(kind, text[:200], offset)

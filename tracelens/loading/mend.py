@@ -22,6 +22,11 @@ _STRING: Final = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
 """One without an end reaches to the end of the text: the quotes in it are not tried again one by one."""
 _EVENT_KEYS: Final = "ph|cat|name|pid|tid|ts|dur|args|id|bp|s"
 _TOKENS: Final = re.compile(_STRING + r"|[^\"\s,:\[\]{}]+|,(?:\s*+,)++|,\s*+(?=[\]}])|(?<=[\[{])\s*+,", re.DOTALL)
+_SOUND: Final = (
+    rf'{_STRING}|[\s,:\[\]{{}}]++|(?:-?(?:0|[1-9]\d{{,99}}+)(?:\.\d++)?+|true|false|null)(?![^"\s,:\[\]{{}}])'
+)
+"""What is JSON as it stands, or not made of words; a number so long may be no float."""
+_NEXT_WORD: Final = re.compile(rf'((?:{_SOUND})*+)([^"\s,:\[\]{{}}]*+)', re.DOTALL)
 _LITERAL: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 _LEADING_ZEROS: Final = re.compile(r"\A(-?)0+(?=\d)")
 _STRAY_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
@@ -36,7 +41,14 @@ _NAME: Final = re.compile(
 _NAME_KEY: Final = re.compile(r'"(?:name|cat)"\s*+:\s*+"')
 _MOST_NAMES: Final = 16
 """Names in one text whose ends are sought: each is looked for in 2048 characters, and an event has two."""
-_CLOSING_QUOTE: Final = re.compile(r'\s*(?:[\]}:]|,\s*(?:["\[{}\]]|-?\d|true|false|null)|\Z)')
+_CLOSES: Final = r'(?=\s*+(?:[\]}:]|,\s*+(?:["\[{}\]]|-?\d|true|false|null)|\Z))'
+"""What follows a quote that closes a string."""
+_INSIDE: Final = r'[^"\\]++|\\.'
+_NEXT_DOUBTFUL: Final = re.compile(
+    rf'((?:{_INSIDE}|"(?:{_INSIDE})*+"{_CLOSES})*+)(?:"((?:{_INSIDE}|"(?!{_CLOSES}))*+)("?))?+', re.DOTALL
+)
+"""Text up to a string that holds quotes or does not end, and that string."""
+_INNER_QUOTE: Final = re.compile(r'(?<!\\)((?:\\\\)*+)"')
 
 
 def mend(text: bytes) -> tuple[object, list[str]] | None:
@@ -100,32 +112,33 @@ def _replace_surrogates(text: str) -> str:
 def _escape_quotes_of_name(text: str) -> str:
     if len(_NAME_KEY.findall(text)) > _MOST_NAMES:
         return text
-    return _NAME.sub(lambda found: found[1] + re.sub(r'(?<!\\)"', r"\"", found[2]), text)
+    return _NAME.sub(lambda found: found[1] + _escaped(found[2]), text)
 
 
 def _escape_inner_quotes(text: str) -> str:
     """Escape quotes within strings: a quote closes one only if what follows can follow a string."""
-    parts: list[str] = []
-    inside = False
-    for index, part in enumerate(pieces := re.split(r'(?<!\\)"', text)):
-        parts.append(part)
-        if index == len(pieces) - 1:
-            break
-        rest = '"'.join(pieces[index + 1 : index + 3])[:200]
-        closes = inside and bool(_CLOSING_QUOTE.match(rest))
-        parts.append('\\"' if inside and not closes else '"')
-        inside = not inside if not inside or closes else inside
-    return "".join(parts)
+    return _NEXT_DOUBTFUL.sub(_with_escaped_quotes, text)
+
+
+def _with_escaped_quotes(found: re.Match[str]) -> str:
+    before, inside, end = found.groups()
+    return before if inside is None else f'{before}"{_escaped(inside)}{end}'
+
+
+def _escaped(inside: str) -> str:
+    if "\\" not in inside:
+        return inside.replace('"', r"\"")
+    return _INNER_QUOTE.sub(lambda found: rf"{found[1]}\"", inside)
 
 
 def _null_bare_words(text: str) -> str:
-    return _TOKENS.sub(_null_if_bare, text)
+    return _NEXT_WORD.sub(lambda found: found[1] + _null_if_bare(found[2]), text)
 
 
-def _null_if_bare(found: re.Match[str]) -> str:
-    token = _LEADING_ZEROS.sub(r"\1", found[0])
-    sound = token[0] in '",' or token.isspace() or _is_literal(token)
-    return token if sound else "null"
+def _null_if_bare(word: str) -> str:
+    """The word, without leading zeros, if JSON has it; nothing if it is none."""
+    number = _LEADING_ZEROS.sub(r"\1", word)
+    return number if not word or _is_literal(number) else "null"
 
 
 def _is_literal(token: str) -> bool:
@@ -154,7 +167,7 @@ _QUOTES: Final[tuple[tuple[list[str], Callable[[str], str]], ...]] = (
 _STEPS: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...]] = (
     ("", re.compile(""), str),
     ("control characters in text", _CONTROL, _escape_controls),
-    ("stray backslashes", re.compile(r"\\"), _double_backslashes),
+    ("stray backslashes", _STRAY_ESCAPE, _double_backslashes),
     ("lone surrogates", _SURROGATE, _replace_surrogates),
     ("values that are not JSON (NaN, inf, N/A)", re.compile(""), _null_bare_words),
     ("spare commas", re.compile(r",\s*+[,\]}]|[\[{]\s*+,"), _drop_commas),

@@ -39,6 +39,8 @@ class RepairLog:
 
     mending: Patience = field(default_factory=Patience)
     """With events that are lost unless they are mended."""
+    hopeless: bytes = b""
+    """The text that was last mended in vain: whoever meets it once more need not try."""
 
     def add(self, kind: str, example: bytes | str, offset: int, count: int = 1) -> None:
         """Count `count` more of a kind; example and byte offset stay those of the first."""

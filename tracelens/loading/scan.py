@@ -7,14 +7,13 @@ decode, the name of a lane) is decoded alone, by the careful decoder.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
-from tracelens.loading.careful import NO_PHASE, Record, decode_one, parse_mended
+from tracelens.loading.careful import NO_PHASE, Record, decode_one
 from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.framing import QUOTE, Frame, chars_in
@@ -74,11 +73,11 @@ class Scanner:
         self._set_naming_aside(slab, batch)
         columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS if _given(slab, name)}
         self._fill_lanes(slab, batch, values)
-        kept = self._set_unsound_aside(slab, batch, check)
+        records, count = self._decode_alone(slab, batch, check.unsound(slab.odd))
+        slab.odd[list(records)] = True
         batch.sparse.update(_sparse_columns(slab, columns, values))
-        batch, count = self._decode_odd(slab, batch)
-        for row in kept[: bisect_left(kept, count)]:
-            self._tables.repairs.add(DAMAGED, slab.event(row)[:200], int(batch.offset[row]))
+        batch = batch.head(count)
+        fill(batch, list(records), list(records.values()), self._tables)
         return batch, count
 
     def _values(self, slab: Slab) -> Int64s:
@@ -128,33 +127,21 @@ class Scanner:
     def _lane(self, pid: str | None, tid: str | None) -> int:
         return UNDECODABLE if pid is None or tid is None else self._tables.lanes.id(pid, tid)
 
-    def _set_unsound_aside(self, slab: Slab, batch: Batch, check: SoundnessCheck) -> list[int]:
-        """Events that are no JSON are for the careful decoder, but those which it cannot mend, in order."""
-        unsound = [row for row in check.unsound(slab.odd) if batch.phase[row] != NO_PHASE]
-        kept = [row for row in unsound if not self._can_mend(slab.event(row))]
-        slab.odd[unsound] = True
-        slab.odd[kept] = False
-        return kept
-
-    def _can_mend(self, text: bytes) -> bool:
-        if not (self._mending.left and self._tables.repairs.mending.left):
-            return False
-        mended = parse_mended(text) is not None
-        self._mending.tried(helped=mended)
-        return mended
-
-    def _decode_odd(self, slab: Slab, batch: Batch) -> tuple[Batch, int]:
-        """Decode the odd events one by one; the batch ends before the first that cannot be read."""
-        rows = np.flatnonzero(slab.odd).tolist()
-        records: list[Record] = []
-        for row in rows:
-            found = decode_one(slab.event(row), int(batch.offset[row]), self._tables.repairs)
-            if found is None:
-                batch = batch.head(row)
-                break
-            records.append(found)
-        fill(batch, rows[: len(records)], records, self._tables)
-        return batch, len(batch)
+    def _decode_alone(self, slab: Slab, batch: Batch, unsound: list[int]) -> tuple[dict[int, Record], int]:
+        """Decode the odd events and those that are no JSON one by one, up to the first odd one that cannot be read:
+        what they hold by row, and where that is. What cannot be mended but is not odd stays as it was read."""
+        records: dict[int, Record] = {}
+        doubtful = [row for row in unsound if batch.phase[row] != NO_PHASE]
+        for row in sorted([*np.flatnonzero(slab.odd).tolist(), *doubtful]):
+            text, offset, repairs = slab.event(row), int(batch.offset[row]), self._tables.repairs
+            found = decode_one(text, offset, repairs, repairs.mending if slab.odd[row] else self._mending)
+            if found is not None:
+                records[row] = found
+            elif slab.odd[row]:
+                return records, row
+            else:
+                repairs.add(DAMAGED, text[:200], offset)
+        return records, len(batch)
 
 
 def _set_irregular_aside(slab: Slab) -> None:
