@@ -366,6 +366,7 @@ def test_no_damage_is_mended_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     mended: list[bytes] = []
     monkeypatch.setattr(careful, "mend", lambda text: mended.append(text) or mend.mend(text))
     ends = ('"args": {"a": nan}', '"args": {"q": 1 2}', '"a": :::', '"a": "b"c"', '"args": {}')
-    trace = load_events([damaged(f'"name": "x{number}", {ends[number % len(ends)]}') for number in range(100)], tmp_path)
+    events = [damaged(f'"name": "x{number}", {ends[number % len(ends)]}') for number in range(100)]
+    trace = load_events(events, tmp_path)
     assert len(trace.events) == 80
     assert len(mended) == len(set(mended)) == 80
