@@ -141,4 +141,4 @@ def report(
     path = os.fspath(source)
     trace, run = load_found(path, progress=progress)
     analysis = analyze(trace, device=device, step=step, span=span)
-    return Report(analysis, advise(analysis, run.forms if run else None), run)
+    return Report(analysis, advise(analysis, run.forms if run else None, run.target if run else None), run)

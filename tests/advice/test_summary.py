@@ -46,9 +46,10 @@ def backward(name: str | None) -> Beat:
 def test_every_snippet_is_narrow_python(verdict: str, variant: str, optimizer: str | None, changing: bool) -> None:
     for training in (False, True):
         for scaled, autocast in ((False, False), (False, True), (True, True)):
-            text = code(verdict, variant, Target(training, optimizer, changing, scaled, autocast))
-            ast.parse(text)
-            assert max((len(line) for line in text.splitlines()), default=0) <= 80
+            for module in ("", "M" * 22):
+                text = code(verdict, variant, Target(training, optimizer, changing, scaled, autocast, module))
+                ast.parse(text)
+                assert max((len(line) for line in text.splitlines()), default=0) <= 80
 
 
 def test_a_training_step_is_captured_as_a_function_with_its_optimizer() -> None:

@@ -274,3 +274,36 @@ def test_measured_times_of_a_device_stand_where_its_records_are_missing(capsys: 
     text = printed(capsys, "run")
     assert "Neither: the step stays at 3.00 ms" in text
     assert "Neither torch.compile nor" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "said"),
+    [
+        ("module", "manual", "compiled = torch.compile(model)"),
+        ("module", "reduce-overhead", 'model = torch.compile(model, mode="reduce-overhead")'),
+        ("training_step", "reduce-overhead", 'model = torch.compile(model, mode="reduce-overhead")'),
+        ("function", "reduce-overhead", 'compiled = torch.compile(step, mode="reduce-overhead")'),
+    ],
+)
+def test_the_code_wraps_what_was_measured(kind: str, variant: str, said: str, capsys: Capture) -> None:
+    forms = {**runs.ALL, "both": runs.measured(0.06, variant=variant)}
+    target = {"kind": kind, "name": "nets.Encoder", "where": "/home/me/nets.py:4"}
+    runs.write_run(Path("run"), forms, target=target)
+    snippet = document(capsys, "run")["recommendation"]["snippet"]
+    assert said in snippet
+    assert ("as measured: Encoder alone" in snippet) == (kind != "function")
+
+
+def test_a_training_step_that_was_captured_in_two_is_told_so(capsys: Capture) -> None:
+    forms = {**runs.ALL, "both": runs.measured(0.06, variant="manual", peak_mib=3.0)}
+    runs.write_run(Path("run"), forms, target={"kind": "training_step", "name": "a\n" * 40}, traces=())
+    snippet = document(capsys, "run")["recommendation"]["snippet"]
+    assert snippet.startswith("# as measured: the module alone;")
+    assert "torch.cuda.make_graphed_callables(torch.compile(model), example_inputs)" in snippet
+
+
+def test_a_form_that_is_only_predicted_wraps_the_whole_step(capsys: Capture) -> None:
+    runs.write_run(Path("run"), {"eager": runs.ALL["eager"]}, target={"kind": "module", "name": "nets.Encoder"})
+    found = document(capsys, "run")
+    assert found["forms"][found["recommendation"]["verdict"]]["source"] == "predicted"
+    assert "as measured" not in found["recommendation"]["snippet"]

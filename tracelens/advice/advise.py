@@ -23,7 +23,7 @@ from tracelens.advice.region import Region
 from tracelens.advice.results import FORMS, Advice, Form, Recommendation
 from tracelens.advice.rules import check_all
 from tracelens.advice.scaler import is_scaled
-from tracelens.advice.snippet import Target
+from tracelens.advice.snippet import Target, target_of
 from tracelens.advice.traced import traced_forms
 from tracelens.advice.unproven import unproven
 from tracelens.advice.verdict import HOST_BOUND, candidates
@@ -35,10 +35,15 @@ GRAPHS: Final = ("replay", "both")
 NO_DEVICE: Final = "No measured form used a GPU."
 
 
-def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None = None) -> Advice:
+def advise(
+    analysis: Analysis,
+    recorded: Mapping[str, Mapping[str, Any]] | None = None,
+    repeated: Mapping[str, Any] | None = None,
+) -> Advice:
     """Forms of the step, the verdict that follows from them, and findings.
 
-    recorded: form objects of the run that the trace belongs to (Run.forms). Forms that it or the trace's own stamp
+    recorded: form objects of the run that the trace belongs to (Run.forms), and what was repeated there (Run.target):
+    a module alone is what its measured forms compiled and captured. Forms that it or the trace's own stamp
     measured carry that time, and beside it what the trace alone predicts; the others are predicted. What was measured
     is of the whole step: of a range that the user names all forms are predicted. A trace without launched device
     work, or one that its checks call unusable, gets a verdict only from measurements."""
@@ -48,11 +53,12 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
     if own is not None and own.did_nothing:
         # What it recorded is eager's code.
         analysis = replace(analysis, form="eager")
-    trace, facts = analysis.trace, None if analysis.trust.level == "unusable" else facts_of(analysis)
+    facts = None if analysis.trust.level == "unusable" else facts_of(analysis)
     if facts is None or _too_little(analysis, facts.region):
         forms = {name: cannot((), "the trace cannot be judged") for name in FORMS} | measured
         findings = check_all(analysis, forms, judged=False)
-        return Advice(forms, _from_measurements(analysis, forms, recorded is not None and not is_range), findings)
+        of_run = recorded is not None and not is_range
+        return Advice(forms, _from_measurements(analysis, forms, target_of(repeated), of_run), findings)
     region = facts.region
     seen = _idling(facts, find_blockers(analysis, region))
     observed = confirmed(seen, measured.get("replay"))
@@ -64,11 +70,24 @@ def advise(analysis: Analysis, recorded: Mapping[str, Mapping[str, Any]] | None 
         observed,
         _fixed(analysis, known, observed, forms),
         _reason(analysis, known, forms),
-        Target(region.training, region.optimizer, not region.same_shapes, is_scaled(trace), is_autocast(trace)),
+        _target(target_of(repeated), facts),
         _now(analysis, forms),
     )
     findings = check_all(analysis, forms)
     return Advice(forms, recommend(case), findings + unproven(observed, findings))
+
+
+def _target(known: Target, facts: Facts) -> Target:
+    """The step for the code, as the trace shows it."""
+    region = facts.region
+    return replace(
+        known,
+        training=region.training,
+        optimizer=region.optimizer,
+        changing_shapes=not region.same_shapes,
+        scaled=is_scaled(region.trace),
+        autocast=is_autocast(region.trace),
+    )
 
 
 def _idling(facts: Facts, seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
@@ -84,13 +103,13 @@ def _too_little(analysis: Analysis, region: Region) -> bool:
     return analysis.trust.level != "ok" and region.steps == 1 and len(region) < C.FEWEST_EVENTS
 
 
-def _from_measurements(analysis: Analysis, forms: Mapping[str, Form], of_run: bool) -> Recommendation:
+def _from_measurements(analysis: Analysis, forms: Mapping[str, Form], target: Target, of_run: bool) -> Recommendation:
     """The verdict where the trace says nothing of the step; two measured forms are needed, and a device they ran on."""
     if len(candidates(forms)) < 2:
         return abstain(analysis.trust, "The run measured fewer than two usable forms." if of_run else None)
     if not any(_used_device(name, form) for name, form in forms.items()):
         return abstain(analysis.trust, NO_DEVICE)
-    return recommend(Case(analysis, forms, (), forms, "", now=_now(analysis, forms)))
+    return recommend(Case(analysis, forms, (), forms, "", target, _now(analysis, forms)))
 
 
 def _used_device(name: str, form: Form) -> bool:

@@ -153,13 +153,12 @@ def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:
 
 def _code(case: Case, chosen: str, after: AfterFix | None) -> str:
     """The code for now and, where repairs allow another, the code for then, each under a line that says which."""
-    target = case.target
-    now = code(verdict_of(chosen, case.now), case.forms[chosen].variant, target)
+    form, whole = case.forms[chosen], replace(case.target, module="")
+    now = code(verdict_of(chosen, case.now), form.variant, case.target if form.source == "measured" else whole)
     if after is None:
         return now
     name = after.verdict if after.verdict != "neither" else case.now
-    repaired = replace(target, changing_shapes=False)
-    then = code(after.verdict, case.fixed[name].variant, repaired)
+    then = code(after.verdict, case.fixed[name].variant, replace(whole, changing_shapes=False))
     if not then or then == now:
         return now
     return (f"# as the step is now\n{now}\n" if now else "") + f"# once it is repaired\n{then}"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+LONGEST_NAME: Final = 22
+"""Characters of a module's class in a line of code."""
 
 COMPILE: Final = """\
 compiled = torch.compile(step{options})  # keep dtypes and devices stable
@@ -40,9 +44,33 @@ for batch in batches:
 """
 
 COMPILE_FIRST: Final = """\
-compiled = torch.compile(step)
+compiled = torch.compile({step})
 for _ in range(3):  # compile before the capture
     compiled(*example_inputs)
+"""
+
+MODULE: Final = """\
+# as measured: {module} alone; the rest of the step stays as it is
+"""
+
+MODULE_COMPILE: Final = """\
+model = torch.compile(model{options})  # its first calls compile
+"""
+
+MODULE_REDUCE_OVERHEAD: Final = """\
+model = torch.compile(model, mode="reduce-overhead")
+for batch in batches:
+    torch.compiler.cudagraph_mark_step_begin()
+    ...  # the step; clone outputs of model that must outlive the next
+"""
+
+GRAPHED: Final = """\
+# its forward and its backward pass become a graph each
+model = torch.cuda.make_graphed_callables({model}, example_inputs)
+"""
+
+CACHED_CASTS: Final = """\
+# the graphs need torch.autocast(..., cache_enabled=False)
 """
 
 TRAINING: Final = """\
@@ -106,6 +134,18 @@ class Target:
     scaled: bool = False
     """A GradScaler scales its loss, so autocast is on as well."""
     autocast: bool = False
+    module: str = ""
+    """Class of the module that a run measured in the forms; "" where it was the whole step, or nothing was."""
+
+
+def target_of(repeated: Mapping[str, Any] | None) -> Target:
+    """The step as a run says what was repeated in it: a function, which is all of it, or a module."""
+    kind = repeated.get("kind") if repeated else None
+    if repeated is None or kind not in ("module", "training_step"):
+        return Target()
+    name = str(repeated.get("name")).rpartition(".")[2]
+    known = name.isidentifier() and len(name) <= LONGEST_NAME
+    return Target(training=kind == "training_step", module=name if known else "the module")
 
 
 def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str | None = None) -> str:
@@ -115,6 +155,8 @@ def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str
 
 def code(verdict: str, variant: str | None, target: Target) -> str:
     """Torch code that applies a verdict to a step; "" for neither and abstain."""
+    if target.module and verdict in ("compile", "replay", "both"):
+        return MODULE.format(module=target.module) + _of_module(verdict, variant, target)
     stays = SCALER_STAYS if target.scaled else AUTOCAST_STAYS if target.autocast else ""
     if verdict == "compile":
         return stays + COMPILE.format(options=", dynamic=True" if target.changing_shapes else "")
@@ -123,8 +165,21 @@ def code(verdict: str, variant: str | None, target: Target) -> str:
     if verdict == "both" and variant == "reduce-overhead":
         return stays + (DYNAMIC if target.changing_shapes else "") + REDUCE_OVERHEAD.format(options="")
     if verdict == "both":
-        return (_training(target) or stays) + COMPILE_FIRST + CAPTURE.format(step="compiled")
+        return (_training(target) or stays) + COMPILE_FIRST.format(step="step") + CAPTURE.format(step="compiled")
     return ""
+
+
+def _of_module(verdict: str, variant: str | None, target: Target) -> str:
+    """The same for a module, called by a step that stays as it is."""
+    if verdict == "compile":
+        return MODULE_COMPILE.format(options=", dynamic=True" if target.changing_shapes else "")
+    if verdict == "both" and variant == "reduce-overhead":
+        return (DYNAMIC if target.changing_shapes else "") + MODULE_REDUCE_OVERHEAD
+    if target.training:
+        autocast = CACHED_CASTS if target.autocast else ""
+        return autocast + GRAPHED.format(model="model" if verdict == "replay" else "torch.compile(model)")
+    first = "" if verdict == "replay" else COMPILE_FIRST.format(step="model")
+    return first + CAPTURE.format(step="model" if verdict == "replay" else "compiled")
 
 
 def _training(target: Target) -> str:

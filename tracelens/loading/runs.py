@@ -42,6 +42,12 @@ class Run:
         """Whether the recording came to its end."""
         return self.manifest.get("complete") is True
 
+    @property
+    def target(self) -> Record:
+        """What was repeated: its kind, name and where."""
+        target = self.manifest.get("target")
+        return cast("Record", target) if isinstance(target, dict) else {}
+
     def trace(self, form: str) -> Path | None:
         """The trace of a form, if it left one."""
         return self.traces.get(form)

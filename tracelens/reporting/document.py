@@ -74,14 +74,13 @@ def rows_of(analysis: Analysis, name: str, limit: int | None) -> Iterator[list[s
 
 
 def _run(run: Run) -> schema.RunEntry:
-    command, target, environment = (run.manifest.get(key) for key in ("command", "target", "environment"))
-    named = cast("dict[str, object]", target) if isinstance(target, dict) else {}
+    command, environment = (run.manifest.get(key) for key in ("command", "environment"))
     return {
         "path": _path(str(run.folder)),
         "id": _text(run.manifest.get("run")),
         "command": [str(word) for word in cast("list[object]", command)] if isinstance(command, list) else [],
         "complete": run.complete,
-        "target": {key: _text(named.get(key)) for key in ("kind", "name", "where")},
+        "target": {key: _text(run.target.get(key)) for key in ("kind", "name", "where")},
         "environment": cast("dict[str, Any]", environment) if isinstance(environment, dict) else {},
         "measured": list(run.forms),
         "traces": {form: path.name for form, path in run.traces.items()},

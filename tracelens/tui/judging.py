@@ -15,6 +15,6 @@ from tracelens.tui.session import Session
 def judge(path: str, trace: Trace, portion: Portion, run: Run | None = None) -> Session:
     """As `tracelens report` judges it; errors are those of `analyze`."""
     analysis = analyze(trace, device=portion.device, step=portion.step, span=portion.range)
-    advice = advise(analysis, run.forms if run else None)
+    advice = advise(analysis, run.forms if run else None, run.target if run else None)
     document = build(analysis, advice, run, limit=0)
     return Session(path, analysis, advice, document, tuple(largest_costs(analysis)), portion, run)
