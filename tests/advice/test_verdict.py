@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracelens.advice.results import FORMS, Form
-from tracelens.advice.verdict import COMPLEXITY, choose, confidence, speedup, verdict_of
+from tracelens.advice.verdict import COMPLEXITY, choose, confidence, is_decided, speedup, verdict_of
 
 times = st.one_of(st.none(), st.floats(min_value=1e-3, max_value=1e3))
 runnable = st.floats(min_value=1e-3, max_value=1e3)
@@ -68,6 +68,20 @@ def test_a_small_gain_of_predicted_fused_kernels_over_a_replay_is_not_trusted() 
 def test_a_clear_lead_is_surer_than_a_narrow_one() -> None:
     slow = {"eager": form(10.0), "compile": form(9.0), "replay": form(8.0)}
     assert confidence({**slow, "both": form(1.0)}, "both") > confidence({**slow, "both": form(7.5)}, "both")
+
+
+def test_forms_that_the_device_sets_alike_err_together() -> None:
+    alike = dict.fromkeys(("eager", "compile", "both"), form(5.0, 1.4))
+    assert confidence(alike, "eager", device_ms=4.9) > 0.6 > confidence(alike, "eager", device_ms=1.0)
+    fused = {**alike, "compile": form(4.0, 1.4)}
+    assert confidence(fused, "eager", device_ms=4.9) == confidence(fused, "eager", device_ms=1.0) < 0.5
+
+
+def test_a_verdict_more_likely_wrong_than_right_is_no_decision_unless_all_is_measured() -> None:
+    forms = {"eager": form(2.0), "compile": form(1.5), "replay": form(None), "both": form(None)}
+    assert is_decided(forms, "eager", 0.5)
+    assert not is_decided(forms, "eager", 0.49)
+    assert is_decided({name: replace(found, source="measured") for name, found in forms.items()}, "eager", 0.49)
 
 
 def test_a_form_in_use_is_kept_when_nothing_beats_it_and_reads_neither() -> None:

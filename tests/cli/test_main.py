@@ -11,9 +11,12 @@ import pytest
 
 import tracelens.api
 from tests.build import TraceBuilder
+from tests.reporting import example
 from tracelens.__main__ import main
+from tracelens.cli.conditions import parse_conditions, undecided
 from tracelens.cli.view import is_for_app
 from tracelens.exitcodes import ExitCode
+from tracelens.reporting.report import Report
 
 Capture = pytest.CaptureFixture[str]
 
@@ -209,6 +212,23 @@ def test_fail_on_tells_why(trace: Path, capsys: Capture) -> None:
     assert main(["report", str(trace), "--fail-on", f"{other},idle=99.9"]) == ExitCode.OK
     if verdict != "neither":
         assert main(["report", str(trace), "--fail-on", verdict]) == ExitCode.CONDITION
+
+
+@pytest.mark.parametrize(("condition", "note"), [("replay", "a guess of 43 %"), ("both", "a guess"), ("idle=99", "")])
+def test_fail_on_acts_on_no_guess(condition: str, note: str, capsys: Capture) -> None:
+    guess = Path(__file__).parent.parent / "data/third/three_microphones.eager.json.gz"
+    assert main(["report", str(guess), "--json", "--fail-on", condition]) == ExitCode.OK
+    out, err = capsys.readouterr()
+    advised = json.loads(out)["recommendation"]
+    assert (advised["verdict"], advised["decided"]) == ("replay", False)
+    assert note in err
+    assert bool(note) == ("--fail-on: cannot tell which form is fastest" in err)
+
+
+def test_fail_on_says_that_there_is_no_verdict() -> None:
+    document = Report(example.empty_analysis(), example.abstaining()).document
+    assert undecided(parse_conditions("both"), document) == "there is no verdict"
+    assert undecided(parse_conditions("idle=20"), document) == ""
 
 
 def test_show_tells_about_one_event(trace: Path, capsys: Capture) -> None:

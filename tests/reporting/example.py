@@ -249,7 +249,7 @@ def advice() -> Advice:
 def abstaining() -> Advice:
     """No verdict, no time for any form."""
     none = Form(None, None, None, "predicted", error="the trace has no device work")
-    recommendation = Recommendation("abstain", None, 0.0, "The trace holds no device work.", "")
+    recommendation = Recommendation("abstain", None, 0.0, "The trace holds no device work.", "", decided=False)
     return Advice(dict.fromkeys(("eager", "compile", "replay", "both"), none), recommendation)
 
 

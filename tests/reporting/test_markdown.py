@@ -13,7 +13,7 @@ def test_the_answer_and_the_forms_are_open_and_the_details_folded() -> None:
     text = Report(example.analysis(), example.advice()).to_markdown()
     opened, folded = text.split("<details>", 1)
     assert opened.startswith("> **Trust: degraded**\n> - Steps differ by 1.6 x; record more steps after a warm-up.\n\n")
-    assert "\n### Replay: 3.97 → 0.55 ms (predicted 0.52-0.60).\n" in opened
+    assert "\n### Replay: 3.97 → 0.55 ms (predicted 0.52-0.60). After repair (32 .item() a step): both" in opened
     assert "| **replay** | 0.55 |" in opened
     assert "```python\ngraph = torch.cuda.CUDAGraph()" in opened
     assert "Kernels launched over 3 steps (2 more; --limit 0 shows all)" in folded

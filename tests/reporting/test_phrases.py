@@ -11,6 +11,8 @@ from tracelens.reporting import markdown, phrases, runs, text
 from tracelens.reporting.report import Report
 from tracelens.reporting.schema import Document, FindingEntry
 
+REPAIRED = "After repair (32 .item() a step): both, 0.47 ms (predicted 0.40-0.60)."
+
 
 def judged(verdict: str, own: str = "eager", **forms: Form) -> Document:
     advice = example.advice()
@@ -21,15 +23,10 @@ def judged(verdict: str, own: str = "eager", **forms: Form) -> Document:
 @pytest.mark.parametrize(
     ("verdict", "own", "line"),
     [
-        ("replay", "eager", "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."),
-        ("both", "compile", "Both: 3.91 -> 0.47 ms (predicted 0.40-0.60)."),
-        (
-            "neither",
-            "eager",
-            "Neither as it is: 3.97 ms (predicted 3.80-4.10). After repair (32 .item() a step): "
-            "both, 0.47 ms (predicted 0.40-0.60).",
-        ),
-        ("replay", "replay", "Replay, as it runs now: 0.55 ms (predicted 0.52-0.60)."),
+        ("replay", "eager", f"Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60). {REPAIRED}"),
+        ("both", "compile", f"Both: 3.91 -> 0.47 ms (predicted 0.40-0.60). {REPAIRED}"),
+        ("neither", "eager", f"Neither as it is: 3.97 ms (predicted 3.80-4.10). {REPAIRED}"),
+        ("replay", "replay", f"Replay, as it runs now: 0.55 ms (predicted 0.52-0.60). {REPAIRED}"),
         ("abstain", "eager", "No verdict. 70 % of the step the GPU waits for the host."),
     ],
 )
@@ -208,7 +205,7 @@ def test_a_reason_that_a_check_gave_is_not_repeated() -> None:
 def test_a_measurement_shows_its_prediction() -> None:
     measured = Form(0.56, 0.55, 0.57, "measured", predicted=(0.553, 0.521, 0.602))
     line = phrases.headline(judged("replay", replay=measured))
-    assert line == "Replay: 3.97 -> 0.56 ms (measured 0.55-0.57; predicted 0.52-0.60)."
+    assert line.startswith("Replay: 3.97 -> 0.56 ms (measured 0.55-0.57; predicted 0.52-0.60). ")
 
 
 def test_the_other_forms_in_a_few_words() -> None:
@@ -234,9 +231,9 @@ def test_who_waits_for_whom() -> None:
     assert phrases.boundness(nothing) == ""
 
 
-def test_below_even_odds_the_headline_names_the_forms_and_none_of_them() -> None:
+def test_a_guess_names_the_forms_and_none_of_them() -> None:
     document = judged("replay")
-    document["recommendation"] |= {"confidence": 0.49, "after_fix": None}
+    document["recommendation"] |= {"confidence": 0.49, "decided": False, "after_fix": None}
     line = phrases.headline(document)
     assert line == (
         "Cannot tell which form is fastest, in ms: both 0.47 (0.40-0.60), replay 0.55 (0.52-0.60), "
@@ -245,8 +242,30 @@ def test_below_even_odds_the_headline_names_the_forms_and_none_of_them() -> None
     assert phrases.next_steps(document)[0] == phrases.MEASURE
     assert "1. Measure the forms" in markdown.render(document)
     assert phrases.confidence(document).startswith("Confidence 49 % in replay; evidence")
-    document["recommendation"]["confidence"] = 0.5
+    assert "Not " not in phrases.alternatives(document)
+    document["recommendation"]["decided"] = True
     assert phrases.headline(document).startswith("Replay: ")
+
+
+def test_a_guess_that_no_form_pays_denies_none_of_them() -> None:
+    blocked = Form(None, None, None, "predicted", blockers=(example.SYNC,))
+    document = judged("neither", replay=blocked)
+    document["recommendation"] |= {"confidence": 0.4, "decided": False, "after_fix": None}
+    assert phrases.headline(document) == (
+        "Cannot tell whether a form beats eager 3.97 (3.80-4.10), in ms: both 0.47 (0.40-0.60) or "
+        "compile 3.91 (2.50-4.40)."
+    )
+    assert phrases.alternatives(document) == "Replay blocked: 32 .item() a step."
+
+
+def test_a_guess_with_one_known_form_says_that_the_others_are_not_shown() -> None:
+    unseen = Form(None, None, None, "predicted", error="not visible")
+    document = judged("neither", own="both", eager=unseen, compile=unseen, replay=unseen)
+    document["recommendation"] |= {"confidence": 0.4, "decided": False, "after_fix": None, "fix_first": []}
+    document["findings"] = [told("device_limit", None)]
+    assert phrases.headline(document) == (
+        "Cannot tell whether another form would pay; the trace shows one, in ms: both 0.47 (0.40-0.60)."
+    )
 
 
 def test_what_was_measured_is_no_guess_however_little_backs_it() -> None:
@@ -260,9 +279,11 @@ def test_what_was_measured_is_no_guess_however_little_backs_it() -> None:
 
 def test_confidence_is_of_the_step_as_it_is() -> None:
     document = judged("neither")
-    assert phrases.confidence(document).startswith("Confidence 85 % for the step as it is, none for after its repair;")
+    stays, now = "Confidence 85 % that no other form saves over 5 %", "the step as it is, none for after its repair;"
+    assert phrases.confidence(document).startswith(f"{stays} of {now}")
+    assert phrases.confidence(judged("replay")).startswith(f"Confidence 85 % for {now}")
     document["recommendation"]["after_fix"] = None
-    assert phrases.confidence(document).startswith("Confidence 85 %;")
+    assert phrases.confidence(document).startswith(f"{stays};")
 
 
 def test_a_form_that_failed_says_how_in_one_line_of_bounded_length() -> None:

@@ -21,11 +21,11 @@ def report() -> Report:
 
 
 def test_the_answer_comes_first(report: Report) -> None:
-    trust, reason, empty, verdict, others = report.to_text(limit=2).splitlines()[:5]
+    trust, reason, empty, verdict, _, others = report.to_text(limit=2).splitlines()[:6]
     assert trust == "! Trust: degraded"
     assert reason == "  - Steps differ by 1.6 x; record more steps after a warm-up."
     assert not empty
-    assert verdict == "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."
+    assert verdict == "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60). After repair (32 .item() a step):"
     assert others == "85 % of the traced step device 0 waits for the host. Not compile alone: 3.91 ms."
 
 

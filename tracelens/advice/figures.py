@@ -105,6 +105,7 @@ FIGURES: Final = (
         "Confidence of the verdict",
         (
             "advice.verdict:confidence", "advice.verdict:_no_worse", "advice.verdict:_sigma",
+            "advice.verdict:_is_same_work",
             "advice.recommend:_doubt", "advice.recommend:_is_missed",
         ),
         (

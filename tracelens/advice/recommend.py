@@ -10,7 +10,7 @@ from tracelens.advice.case import Case
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
-from tracelens.advice.verdict import candidates, choose, confidence, speedup, verdict_of
+from tracelens.advice.verdict import candidates, choose, confidence, is_decided, speedup, verdict_of
 from tracelens.analysis.results import Trust
 from tracelens.model.units import milliseconds
 
@@ -64,6 +64,7 @@ def recommend(case: Case) -> Recommendation:
         fix_first=first,
         after_fix=after,
         evidence=tuple(handle for seen in case.observed for handle in seen.blocker.evidence),
+        decided=is_decided(case.forms, case.now, sure),
     )
 
 
@@ -79,7 +80,7 @@ def abstain(trust: Trust, reason: str | None = None) -> Recommendation:
     """No recommendation: why, and what to record instead."""
     failed = [check.message for check in trust.checks if not check.passed]
     why = reason or (failed[0] if failed else "The trace shows no step to judge.")
-    return Recommendation("abstain", None, 0.0, f"No verdict. {why}", "")
+    return Recommendation("abstain", None, 0.0, f"No verdict. {why}", "", decided=False)
 
 
 def _is_wild(form: Form) -> bool:

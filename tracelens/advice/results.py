@@ -111,6 +111,8 @@ class Recommendation:
     fix_first: tuple[Blocker, ...] = ()
     after_fix: AfterFix | None = None
     evidence: tuple[str, ...] = ()
+    decided: bool = True
+    """False where the verdict is a guess, more likely wrong than right, or there is none."""
 
 
 @dataclass(frozen=True, slots=True)

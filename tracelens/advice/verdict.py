@@ -16,11 +16,15 @@ TOLERANCE: Final = 0.05
 LAUNCHED: Final = ("eager", "compile")
 """The forms in which the host launches each kernel."""
 EVEN: Final = 0.5
-"""Confidence below which reports name the forms and not which is best. [more likely wrong than right]"""
+"""Confidence below which a verdict is its best guess and decides nothing. [more likely wrong than right]"""
 HOST_BOUND: Final = 1.2
 """A step this much longer than its device work is one of the host. [judgement]"""
 PROCESS_SIGMA: Final = 0.2
 """Of such a step's time, from one process to the next of the same code. [H200: 14 steps, 31 processes]"""
+SHARED: Final = 0.3
+"""Of what their ranges allow, by how much two predicted forms differ otherwise than predicted, where the device sets
+both and they are within the tolerance: what is wrong with one is wrong with both. [H200: 83 pairs, rms 0.30; where the
+host sets one of them, 30 pairs, 0.66: no less than the ranges' own rms there]"""
 RANGE_SIGMAS: Final = 3.0
 """Standard deviations of a time's logarithm from low to high. [ranges hold about 87 % of the measured times that the
 constants were set on, and 77 % of those of steps not seen before; of 88 such verdicts 71 were right]"""
@@ -76,13 +80,32 @@ def confidence(forms: Mapping[str, Form], chosen: str, device_ms: float = inf) -
     """Least probability, against each other form, that the chosen one is within 5 % of it or faster, as far as the
     ranges hold what they say; of steps not seen before they hold less.
 
-    Times are taken as independent and lognormal with the ranges' widths; measured ones that the host sets, those well
-    over the device's own time a step, differ from one process to the next as well."""
+    So of a form that is kept it is the probability that no other saves more than that. Times are taken as lognormal
+    with the ranges' widths, and as independent unless the device's own work sets them alike; measured ones that the
+    host sets, those well over the device's own time a step, differ from one process to the next as well."""
     own = forms[chosen]
     others = {name: form for name, form in candidates(forms, chosen).items() if name != chosen}
     sigma = _sigma(own, chosen, device_ms)
-    odds = (_no_worse(own, form, hypot(sigma, _sigma(form, name, device_ms))) for name, form in others.items())
+    apart = {name: hypot(sigma, _sigma(form, name, device_ms)) for name, form in others.items()}
+    odds = (
+        _no_worse(own, form, apart[name] * (SHARED if _is_same_work(own, form, device_ms) else 1.0))
+        for name, form in others.items()
+    )
     return min(odds, default=0.5 if own.step_ms is None else 0.95)
+
+
+def is_decided(forms: Mapping[str, Form], now: str, sure: float) -> bool:
+    """Whether the verdict is more than a guess: at least as likely right as wrong, or all forms in question are
+    measured."""
+    return sure >= EVEN or all(form.source == "measured" for form in candidates(forms, now).values())
+
+
+def _is_same_work(own: Form, other: Form, device_ms: float) -> bool:
+    """Whether both are predicted as the device's own work and little else."""
+    if not own.step_ms or not other.step_ms or "measured" in (own.source, other.source):
+        return False
+    slow, fast = max(own.step_ms, other.step_ms), min(own.step_ms, other.step_ms)
+    return slow <= HOST_BOUND * device_ms and slow <= (1 + TOLERANCE) * fast
 
 
 def _no_worse(own: Form, other: Form, sigma: float) -> float:

@@ -26,11 +26,22 @@ class Condition:
     def reason(self, document: Document) -> str:
         """Why the condition holds, or "" when it does not."""
         if self.verdict:
-            said = document["recommendation"]["verdict"]
-            return f"the verdict is {said}" if said == self.verdict else ""
+            advised = document["recommendation"]
+            return f"the verdict is {self.verdict}" if self.verdict == advised["verdict"] and advised["decided"] else ""
         idle = _idle_percent(document)
         holds = idle is not None and idle >= self.idle_percent
         return f"the device idles {idle:.1f} % of the window" if holds else ""
+
+
+def undecided(conditions: list[Condition], document: Document) -> str:
+    """Why no condition on the verdict can hold: there is none, or it is but a guess, with its confidence; "" where it
+    is decided or no condition asks for it."""
+    advised = document["recommendation"]
+    if advised["decided"] or not any(condition.verdict for condition in conditions):
+        return ""
+    if advised["verdict"] == "abstain":
+        return "there is no verdict"
+    return f"cannot tell which form is fastest; {advised['verdict']} is a guess of {100 * advised['confidence']:.0f} %"
 
 
 def parse_conditions(text: str) -> list[Condition]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tracelens.cli import output
 from tracelens.cli.command import add_json, add_trace, add_window
-from tracelens.cli.conditions import Condition, parse_conditions
+from tracelens.cli.conditions import Condition, parse_conditions, undecided
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 
@@ -92,8 +92,8 @@ class ReportCommand:
             type=parse_conditions,
             action="extend",
             default=[],
-            help="exit with 1 when the verdict is both, compile or replay, or when the device idles (idle=PERCENT); "
-            "several: separate with commas",
+            help="exit with 1 when the verdict is both, compile or replay and more than a guess, or when the device "
+            "idles (idle=PERCENT); several: separate with commas",
         )
 
     def run(self, options: argparse.Namespace) -> ExitCode:
@@ -149,8 +149,8 @@ def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
     if report.exit_code is not ExitCode.OK:
         return report.exit_code
     reasons = [reason for condition in conditions if (reason := condition.reason(report.document))]
-    for reason in reasons:
-        output.note(f"--fail-on: {reason}")
+    for said in filter(None, (*reasons, undecided(conditions, report.document))):
+        output.note(f"--fail-on: {said}")
     if not reasons and not all(condition.can_tell(report.document) for condition in conditions):
         output.note("--fail-on idle: without a trace nothing tells how long the device idled")
         return ExitCode.NOTHING_TO_JUDGE

@@ -200,6 +200,7 @@ def _recommendation(advised: Recommendation) -> schema.RecommendationEntry:
     speedup, after = advised.speedup, advised.after_fix
     return {
         "verdict": advised.verdict,
+        "decided": advised.decided,
         "speedup": {"mid": speedup.mid, "low": speedup.low, "high": speedup.high} if speedup else None,
         "confidence": advised.confidence,
         "summary": advised.summary,

@@ -8,13 +8,14 @@ from typing import Final
 
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
-from tracelens.advice.verdict import EVEN
+from tracelens.advice.verdict import TOLERANCE
 from tracelens.model import units
 from tracelens.reporting.forms import FORMS, advised_form, candidates, failure, held_up, own_form, source, span
 from tracelens.reporting.forms import form_rows as form_rows
 from tracelens.reporting.forms import hold_ups as hold_ups
 from tracelens.reporting.printable import head, short_place
 from tracelens.reporting.schema import AfterFixEntry, Document, FindingEntry, FormEntry, RepairEntry
+from tracelens.reporting.undecided import cannot_tell, is_guess
 
 SHORT_CELLS: Final = 60
 """Of what made a form fail, in the headline's company."""
@@ -32,7 +33,7 @@ PROFILED: Final = 0.05
 
 
 def headline(document: Document) -> str:
-    """The verdict in one line: "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."."""
+    """The verdict in one line, with what a repair allows: "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."."""
     verdict, own, advised = document["recommendation"]["verdict"], own_form(document), advised_form(document)
     if advised is None:
         reason = document["recommendation"]["summary"].removeprefix("No verdict.").strip()
@@ -40,33 +41,14 @@ def headline(document: Document) -> str:
     form, now = document["forms"][advised], document["forms"][own]
     if form["step_ms"] is None:
         return f"{verdict.capitalize()}."
+    repaired, after = _repaired(document), f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
     if is_guess(document):
-        return f"Cannot tell which form is fastest, in ms: {_runners(document)}. {_repaired(document)}".strip()
-    after = f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
+        return f"{cannot_tell(document)} {repaired}".strip()
     if verdict == "neither":
         return _stays(document, own, after)
     if verdict == own or now["step_ms"] is None:
-        return f"{verdict.capitalize()}, as it runs now: {after}."
-    return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}."
-
-
-def is_guess(document: Document) -> bool:
-    """Whether the verdict is more likely wrong than right, and more than one form may be meant."""
-    advised, forms = document["recommendation"], candidates(document)
-    sure = advised["verdict"] == "abstain" or advised["confidence"] >= EVEN
-    return not sure and len(forms) > 1 and any(document["forms"][name]["source"] == "predicted" for name in forms)
-
-
-def _runners(document: Document) -> str:
-    """The forms that may be the fastest with their ranges: "both 1.82 (0.49-7.10) or replay 3.15 (3.11-3.18)"."""
-    times = {name: document["forms"][name] for name in candidates(document)}
-    ranked = sorted(times, key=lambda name: times[name]["step_ms"] or 0.0)
-    told = [f"{name} {units.milliseconds(times[name]['step_ms'] or 0.0)} ({_ends(times[name])})" for name in ranked]
-    return f"{', '.join(told[:-1])} or {told[-1]}"
-
-
-def _ends(form: FormEntry) -> str:
-    return span(form["low"], form["high"]) or "no range"
+        return f"{verdict.capitalize()}, as it runs now: {after}. {repaired}".strip()
+    return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}. {repaired}".strip()
 
 
 def _stays(document: Document, own: str, after: str) -> str:
@@ -174,7 +156,8 @@ def alternatives(document: Document) -> str:
     own, advised = own_form(document), advised_form(document)
     if advised is None:
         return ""
-    others = [name for name in FORMS if name not in (own, advised) and name in document["forms"]]
+    told_already = candidates(document) if is_guess(document) else (own, advised)
+    others = [name for name in FORMS if name not in told_already and name in document["forms"]]
     form = document["forms"][advised]
     unknown = [name for name in others if _is_unknown(document["forms"][name])]
     told = [_alternative(document, name) for name in others if name not in unknown]
@@ -191,12 +174,20 @@ def confidence(document: Document) -> str:
     advised = document["recommendation"]
     if advised["verdict"] == "abstain":
         return ""
-    guess = f" in {advised_form(document)}" if is_guess(document) else ""
-    scope = f" for {unit(document)} as it is, none for after its repair" if advised["after_fix"] else ""
+    of, what = _sure_of(document)
+    scope = f" {of} {unit(document)} as it is, none for after its repair" if advised["after_fix"] else ""
     evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
     alone = "; the measured times stand alone: no usable trace backs them"
     unbacked = alone if document["trust"]["level"] == "unusable" else ""
-    return f"Confidence {units.percent(advised['confidence'])}{guess}{scope}{evidence}{unbacked}."
+    return f"Confidence {units.percent(advised['confidence'])}{what}{scope}{evidence}{unbacked}."
+
+
+def _sure_of(document: Document) -> tuple[str, str]:
+    """How a step is joined to what the confidence is in, and what that is."""
+    if is_guess(document):
+        return "for", f" in {advised_form(document)}"
+    stays = document["recommendation"]["verdict"] == "neither"
+    return ("of", f" that no other form saves over {units.percent(TOLERANCE)}") if stays else ("for", "")
 
 
 def stretch(document: Document) -> str:

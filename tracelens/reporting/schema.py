@@ -197,9 +197,12 @@ class AfterFixEntry(TypedDict):
 
 
 class RecommendationEntry(TypedDict):
-    """The verdict: "compile", "replay", "both", "neither" or "abstain"."""
+    """The verdict: "compile", "replay", "both", "neither" or "abstain".
+
+    `decided` is false where it is but a guess, more likely wrong than right, and with "abstain": do not act on it."""
 
     verdict: str
+    decided: bool
     speedup: RangeEntry | None
     confidence: float
     summary: str

@@ -47,7 +47,8 @@ def _distrust(document: Document, width: int) -> Iterator[Row]:
 
 
 def _verdict(document: Document, width: int) -> Iterator[Row]:
-    certain = document["recommendation"]["verdict"] not in ("abstain", "neither")
+    advised = document["recommendation"]
+    certain = advised["decided"] and advised["verdict"] != "neither"
     for line in wrapped(phrases.headline(document), width):
         yield (Piece(line[0].text, Look.GOOD if certain else Look.WARN, Place("advice")),)
     for said in (phrases.boundness(document), phrases.explanation(document), phrases.alternatives(document)):

@@ -1,0 +1,37 @@
+"""What is said where the verdict is but a guess, read from the report document."""
+
+from __future__ import annotations
+
+from tracelens.model import units
+from tracelens.reporting.forms import candidates, own_form, span
+from tracelens.reporting.schema import Document
+
+
+def is_guess(document: Document) -> bool:
+    """Whether there is a verdict that is more likely wrong than right."""
+    advised = document["recommendation"]
+    return advised["verdict"] != "abstain" and not advised["decided"]
+
+
+def cannot_tell(document: Document) -> str:
+    """What is not known instead of the verdict, with all forms that may be meant: "Cannot tell which form is fastest,
+    in ms: both 1.82 (0.49-7.10) or replay 3.15 (3.11-3.18)."."""
+    own, forms = own_form(document), document["forms"]
+    ranked = sorted(candidates(document), key=lambda name: forms[name]["step_ms"] or 0.0)
+    if document["recommendation"]["verdict"] != "neither":
+        return f"Cannot tell which form is fastest, in ms: {_either(document, ranked)}."
+    others = [name for name in ranked if name != own]
+    if not others:
+        return f"Cannot tell whether another form would pay; the trace shows one, in ms: {_timed(document, own)}."
+    return f"Cannot tell whether a form beats {_timed(document, own)}, in ms: {_either(document, others)}."
+
+
+def _either(document: Document, names: list[str]) -> str:
+    *told, last = [_timed(document, name) for name in names]
+    return f"{', '.join(told)} or {last}" if told else last
+
+
+def _timed(document: Document, name: str) -> str:
+    """A form's time with its range."""
+    form = document["forms"][name]
+    return f"{name} {units.milliseconds(form['step_ms'] or 0.0)} ({span(form['low'], form['high']) or 'no range'})"
