@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
 
 from tracelens.tui.actions import OVERVIEW, bindings
 from tracelens.tui.pages.overview import overview
+from tracelens.tui.rows import Row
 from tracelens.tui.session import Session
 from tracelens.tui.targets import Checks
 from tracelens.tui.views.messages import Follow
-from tracelens.tui.widgets.linked import LinkedLines
+from tracelens.tui.views.page import PageView
 
 
-class OverviewView(LinkedLines):
+class OverviewView(PageView):
     """Verdict, forms, attribution and the largest costs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(OVERVIEW)]
 
     def __init__(self, session: Session) -> None:
-        super().__init__(id="overview")
-        self._session = session
+        super().__init__(session, id="overview")
 
-    def open(self, session: Session) -> None:
-        """Show another window's session."""
-        self._session = session
-        self._draw()
-
-    def on_resize(self) -> None:
-        """Columns follow the width."""
-        self._draw()
-
-    def _draw(self) -> None:
-        self.fill(partial(overview, self._session.document, self._session.costs))
+    def page(self, width: int) -> Sequence[Row]:
+        """The overview of the session."""
+        return overview(self.session.document, self.session.costs, width)
 
     def _jump(self, number: int) -> None:
-        if number < len(self._session.costs):
-            self.post_message(Follow(self._session.costs[number].selection))
+        if number < len(self.session.costs):
+            self.post_message(Follow(self.session.costs[number].selection))
 
     def action_cost_1(self) -> None:
         """To the largest cost."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
+from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -36,6 +37,16 @@ class Lines(ScrollView, can_focus=False):
         """What is shown."""
         return self._rows
 
+    def on_focus(self, event: events.Focus) -> None:
+        """Take the keys, which textual would show by drawing all lines anew; they look the same."""
+        event.prevent_default()
+        self.has_focus = True
+
+    def on_blur(self, event: events.Blur) -> None:
+        """Leave the keys to another, likewise."""
+        event.prevent_default()
+        self.has_focus = False
+
     def show(self, rows: Sequence[Row]) -> None:
         """Show other rows, and draw those that differ."""
         old, self._rows = self._rows, list(rows)
@@ -49,9 +60,14 @@ class Lines(ScrollView, can_focus=False):
 
     def fill(self, page: Callable[[int], Sequence[Row]]) -> None:
         """Show what a page gives for a width in cells; it leaves one to the scroll bar if it needs that."""
-        if self.size.width:
-            rows = page(self.size.width)
-            self.show(rows if len(rows) <= self.size.height else page(self.size.width - 1))
+        if size := self.size or self._around:
+            rows = page(size.width)
+            self.show(rows if len(rows) <= size.height else page(size.width - 1))
+
+    @property
+    def _around(self) -> Size:
+        """Of what the widget lies in and will fill once it is laid out."""
+        return self.parent.size if isinstance(self.parent, Widget) else Size()
 
     @property
     def _width(self) -> int:
