@@ -13,6 +13,7 @@ from typing import Final
 from tests.bench.log import LIMIT, Log, Run
 from tests.bench.subjects import AMD, HTA, HTA_REPORT, JSON, LOAD, ORJSON, REPORT, SUBJECTS, ZIPPED, Subject
 from tests.bench.traces import Case
+from tracelens.loading.plain import compiled
 
 CPU: Final = Path("/proc/cpuinfo")
 MEMORY: Final = Path("/proc/meminfo")
@@ -78,7 +79,8 @@ def machine() -> str:
     lines = CPU.read_text().splitlines() if CPU.exists() else []
     model = next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.processor())
     memory = f", {int(MEMORY.read_text().split()[1]) / 1e6:.0f} GB" if MEMORY.exists() else ""
-    return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()}, Python {platform.python_version()}"
+    scan = "numpy scan" if compiled is None else "compiled scan"
+    return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()}, Python {platform.python_version()}, {scan}"
 
 
 def section(log: Log, case: Case, cases: list[Case]) -> Iterator[str]:

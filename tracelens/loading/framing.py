@@ -48,26 +48,12 @@ _AFTER_STRING: Final = b"}],: \t\r\n"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frame:
-    """The whole events at the head of a slab, their strings and their braces; all positions are in the slab."""
+    """The whole events at the head of a slab; all positions are in the slab."""
 
     starts: Int64s
     """Each event's opening brace."""
     ends: Int64s
     """Each event's closing brace."""
-    opens: Int64s
-    """Opening quote of each string."""
-    closes: Int64s
-    """Closing quote of each string."""
-    after: Bytes
-    """The character behind each string."""
-    braces: Int64s
-    """Each brace outside strings."""
-    depth: Int32s
-    """Nesting depth of braces after each brace; 1 within an event."""
-    is_open: Bools
-    """Whether each brace opens."""
-    strings_before: Int64s
-    """How many strings lie before each brace."""
     odd_gaps: tuple[int, ...]
     """Events that have something else before them than white space and one comma, which is not theirs."""
     clean: bool
@@ -82,7 +68,27 @@ class Frame:
         return int(self.ends[-1]) + 1 if len(self.ends) else 0
 
 
-def frame_events(data: bytes) -> Frame:
+@dataclass(frozen=True, eq=False, slots=True)
+class MarkedFrame(Frame):
+    """Events that may be damaged within, with their strings and their braces."""
+
+    opens: Int64s
+    """Opening quote of each string."""
+    closes: Int64s
+    """Closing quote of each string."""
+    after: Bytes
+    """The character behind each string."""
+    braces: Int64s
+    """Each brace outside strings."""
+    depth: Int32s
+    """Nesting depth of braces after each brace; 1 within an event."""
+    is_open: Bools
+    """Whether each brace opens."""
+    strings_before: Int64s
+    """How many strings lie before each brace."""
+
+
+def frame_events(data: bytes) -> MarkedFrame:
     """The whole events at the head of `data`, which begins between two events of an array."""
     text = np.frombuffer(data, dtype=np.uint8)
     found = _braces(text)
@@ -99,9 +105,11 @@ def frame_events(data: bytes) -> Frame:
     whole, odd_gaps = _regular(data, text, starts, ends)
     last = int(end[whole - 1]) + 1 if whole else 0
     strings = int(strings_before[last - 1]) if whole else 0
-    return Frame(
+    return MarkedFrame(
         starts[:whole],
         ends[:whole],
+        odd_gaps,
+        whole == len(end) and limit == len(braces) and (whole > 0 or not crowded),
         opens[:strings],
         closes[:strings],
         after[:strings],
@@ -109,8 +117,6 @@ def frame_events(data: bytes) -> Frame:
         depth[:last],
         is_open[:last],
         strings_before[:last],
-        odd_gaps,
-        clean=whole == len(end) and limit == len(braces) and (whole > 0 or not crowded),
     )
 
 

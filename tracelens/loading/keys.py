@@ -7,6 +7,7 @@ from itertools import count
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tracelens.loading.fields import ARGUMENTS, Kind
 from tracelens.loading.framing import EVENT_DEPTH
@@ -65,6 +66,10 @@ def codes_of_kind(kind: Kind) -> tuple[int, int]:
 
 
 _BITS: Final = 10
+_SLOT: Final = np.dtype(
+    [("word", "<u8"), ("last_word", "<u8"), ("length", "<i4"), ("code", "u1"), ("kind", "u1")], align=True
+)
+"""A slot of the table as compiled code reads it. `kind` is the place in _IN_ORDER, of `args` the one behind all."""
 _KEEP_WITH_QUOTE: Final = KEEP[[*range(1, WORD + 1), WORD]]
 """By length of a key, what keeps its first word and, where the key is shorter, the quote behind it."""
 
@@ -124,3 +129,14 @@ _LAST_WORDS: Final = _last_words(_ENCODED)
 _MULTIPLIER, _TABLE_WORDS, _TABLE_CODES = _perfect(
     _ENCODED, np.array([depth for _, depth, _ in _WANTED], dtype=np.int64)
 )
+
+
+def compiled_table() -> tuple[npt.NDArray[np.void], int]:
+    """The same table for compiled code, and its multiplier."""
+    kinds = np.array([0, *(_IN_ORDER.index(kind) for _, _, kind in _WANTED)], dtype=np.uint8)
+    kinds[Key.ARGS] = len(_IN_ORDER)
+    table = np.zeros(1 << _BITS, dtype=_SLOT)
+    table["word"], table["code"] = _TABLE_WORDS, _TABLE_CODES
+    for name, column in (("last_word", _LAST_WORDS), ("length", _LENGTHS), ("kind", kinds)):
+        table[name] = column.take(_TABLE_CODES)
+    return table, int(_MULTIPLIER)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.loading.fields import Kind
-from tracelens.loading.framing import EVENT_DEPTH, OPEN, QUOTE, Frame, chars_in
+from tracelens.loading.framing import EVENT_DEPTH, OPEN, QUOTE, MarkedFrame, chars_in
 from tracelens.loading.keys import ARGS_DEPTH, LAST_CODE, Key, codes_of, codes_of_kind
 from tracelens.loading.words import KEEP, Text
 from tracelens.model.events import Bytes, Int64s
@@ -35,8 +35,8 @@ class Members:
     first: Bytes
     """That character."""
     text_end: Int64s
-    """Of the members of kind TEXT alone: a string's closing quote, of other values where what follows begins, so
-    that white space and a comma may come before."""
+    """Of a string the closing quote; of another value of kind TEXT where what follows begins, so that white space and
+    a comma may come before."""
     odd: npt.NDArray[np.integer]
     """Events of unusual shape, to be decoded one by one."""
     _bounds: list[int]
@@ -68,15 +68,14 @@ class _Keys:
     first: Bytes
 
 
-def members_of(text: Text, frame: Frame) -> Members:
+def members_of(text: Text, frame: MarkedFrame) -> Members:
     """Find the members of all events of a frame."""
     row_of_brace = np.cumsum(frame.is_open & (frame.depth == EVENT_DEPTH)) - 1
     keys = _keys(text, frame, row_of_brace)
-    bounds = np.cumsum(np.bincount(keys.code, minlength=LAST_CODE + 1))
-    order = np.argsort(keys.code, kind="stable")[bounds[Key.NONE] :]
-    bounds = [0, *(bounds - bounds[Key.NONE]).tolist()]
+    order, bounds = by_code(keys.code)
     first, stop = (bounds[code] for code in _KINDS[Kind.TEXT])
-    end = _text_ends(frame, row_of_brace, keys, order[first:stop])
+    end = frame.closes.take(keys.string.take(order) + 1, mode="clip")
+    end[first:stop] = _text_ends(frame, row_of_brace, keys, order[first:stop])
     odd = (
         keys.row[_senseless(text, keys)],
         keys.row[_loose_strings(frame, keys)],
@@ -87,7 +86,14 @@ def members_of(text: Text, frame: Frame) -> Members:
     )
 
 
-def _keys(text: Text, frame: Frame, row_of_brace: Int64s) -> _Keys:
+def by_code(codes: Bytes) -> tuple[Int64s, list[int]]:
+    """The order of Members of these keys, those that no column wants left out, and where each code begins in it."""
+    bounds = np.cumsum(np.bincount(codes, minlength=LAST_CODE + 1))
+    order = np.argsort(codes, kind="stable")[bounds[Key.NONE] :]
+    return order, [0, *(bounds - bounds[Key.NONE]).tolist()]
+
+
+def _keys(text: Text, frame: MarkedFrame, row_of_brace: Int64s) -> _Keys:
     """Strings before a colon, at the depth of events or their args."""
     string, close, colon = _before_colons(text, frame)
     where = np.repeat((row_of_brace << 2) | np.minimum(frame.depth, 3), _strings_after_each_brace(frame)).take(string)
@@ -103,7 +109,7 @@ def _keys(text: Text, frame: Frame, row_of_brace: Int64s) -> _Keys:
     return _Keys(string, start, where, code, value, first)
 
 
-def _strings_after_each_brace(frame: Frame) -> Int64s:
+def _strings_after_each_brace(frame: MarkedFrame) -> Int64s:
     return _steps(frame.strings_before, len(frame.opens))
 
 
@@ -115,7 +121,7 @@ def _steps(counts: Int64s, end: int) -> Int64s:
     return steps
 
 
-def _before_colons(text: Text, frame: Frame) -> tuple[Int64s, Int64s, Int64s]:
+def _before_colons(text: Text, frame: MarkedFrame) -> tuple[Int64s, Int64s, Int64s]:
     """Strings that a colon follows, their closing quotes, and where the colon is."""
     string = np.flatnonzero(frame.after == _COLON)
     close = frame.closes.take(string)
@@ -154,7 +160,7 @@ def _senseless(text: Text, keys: _Keys) -> Int64s:
     return unusual[~(literal | negative)]
 
 
-def _loose_strings(frame: Frame, keys: _Keys) -> Int64s:
+def _loose_strings(frame: MarkedFrame, keys: _Keys) -> Int64s:
     """Keys followed by other strings than their value holds: the value is a name with bare quotes."""
     expected = (keys.first == QUOTE).view(np.int8) + np.int8(1)
     loose = np.flatnonzero(_steps(keys.string, len(frame.opens)) != expected)
@@ -162,7 +168,7 @@ def _loose_strings(frame: Frame, keys: _Keys) -> Int64s:
     return loose[(first != OPEN) & (first != _BRACKET)]
 
 
-def _odd_args(frame: Frame, row_of_brace: Int64s, keys: _Keys) -> Int64s:
+def _odd_args(frame: MarkedFrame, row_of_brace: Int64s, keys: _Keys) -> Int64s:
     """Events with an object that is not the value of `args`, or with two of them."""
     objects = np.flatnonzero(frame.is_open & (frame.depth == ARGS_DEPTH))
     row = row_of_brace.take(objects)
@@ -175,7 +181,7 @@ def _odd_args(frame: Frame, row_of_brace: Int64s, keys: _Keys) -> Int64s:
     return row[strange]
 
 
-def _text_ends(frame: Frame, row_of_brace: Int64s, keys: _Keys, texts: Int64s) -> Int64s:
+def _text_ends(frame: MarkedFrame, row_of_brace: Int64s, keys: _Keys, texts: Int64s) -> Int64s:
     """End of the values of these keys: of strings the closing quote, else the next key or the end of the args."""
     end = frame.closes.take(keys.string.take(texts) + 1, mode="clip")
     other = np.flatnonzero(keys.first.take(texts) != QUOTE)

@@ -13,7 +13,8 @@ import numpy as np
 from tracelens.loading.batch import Batch, empty_batch, fill
 from tracelens.loading.careful import NO_PHASE, Record, decode_one
 from tracelens.loading.document import EVENT_BEGINS
-from tracelens.loading.framing import Frame, frame_events
+from tracelens.loading.framing import Frame
+from tracelens.loading.plain import AnyFrame, frame_of
 from tracelens.loading.separators import SHOWN, STRAY, UNREADABLE, events_in, leading_gap, note_between, note_gap
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
@@ -36,7 +37,7 @@ LONGEST_EVENT: Final = 1 << 26
 class Decoder(Protocol):
     """Turns framed events into columns."""
 
-    def decode(self, data: bytes, frame: Frame, offset: int) -> tuple[Batch, int]:
+    def decode(self, data: bytes, frame: AnyFrame, offset: int) -> tuple[Batch, int]:
         """Batch of the frame's leading events up to the first that cannot be read, and how many these are.
 
         `offset` is the byte offset of `data` in the file.
@@ -150,13 +151,13 @@ class EventReader:
         behind = _ELEMENT_END.match(self._window.data, begin + length) if length else None
         return (begin, begin + length) if length and behind else (0, 0)
 
-    def _frame(self) -> Frame:
+    def _frame(self) -> AnyFrame:
         if len(self._window.data) < self._slab:
             self._window.more()
         whole = len(self._window.data) < 2 * self._slab
-        return frame_events(self._window.data if whole else self._window.data[: self._slab])
+        return frame_of(self._window.data if whole else self._window.data[: self._slab])
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: AnyFrame) -> None:
         """Decode the framed events up to the first one that is beyond mending in its frame."""
         self.hand_on()
         batch, count = self._decoder.decode(self._window.data, frame, self._window.offset)

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
 from tracelens.loading.careful import NO_PHASE, Record, decode_one
-from tracelens.loading.digits import read_integers, read_thousandths
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
-from tracelens.loading.framing import QUOTE, Frame, chars_in
+from tracelens.loading.framing import QUOTE, chars_in
 from tracelens.loading.interning import HashTable
 from tracelens.loading.keys import ARGUMENT_CODES, Key
+from tracelens.loading.plain import AnyFrame
 from tracelens.loading.repairs import Patience
 from tracelens.loading.slab import Slab
 from tracelens.loading.soundness import DAMAGED, SoundnessCheck
@@ -60,7 +60,7 @@ class Scanner:
         self._mending = Patience()
         """With events that are read as far as they go otherwise."""
 
-    def decode(self, data: bytes, frame: Frame, offset: int) -> tuple[Batch, int]:
+    def decode(self, data: bytes, frame: AnyFrame, offset: int) -> tuple[Batch, int]:
         """Batch of the frame's leading events up to the first that cannot be read, and how many these are."""
         check = SoundnessCheck(data, frame)
         slab = Slab.of(data, frame)
@@ -83,16 +83,12 @@ class Scanner:
     def _values(self, slab: Slab) -> Int64s:
         """Value of each member: integers as they are, times and floats as thousandths, texts as their numbers."""
         members = slab.members
-        values = np.zeros(len(members), dtype=np.int64)
+        values = slab.raw.values.copy()
         texts = members.of_kind(Kind.TEXT)
         values[texts] = self._reader.read(slab)
         slab.set_aside(texts.start + np.flatnonzero(values[texts] == UNDECODABLE))
-        for kind, read in ((Kind.INTEGER, read_integers), (Kind.FLOAT, read_thousandths)):
-            numbers = members.of_kind(kind)
-            found = read(slab.text, members.value[numbers], members.first[numbers])
-            values[numbers] = found.values
-            unsound = numbers.start + np.flatnonzero(~found.sound)
-            slab.set_aside(unsound[~_words_of_lanes(slab, unsound)])
+        unsound = np.flatnonzero(~slab.raw.sound)
+        slab.set_aside(unsound[~_words_of_lanes(slab, unsound)])
         for code in _NARROW:
             narrow = values[members.having(code)]
             slab.set_aside(members.having(code).start + np.flatnonzero(narrow.astype(np.int32) != narrow))
@@ -244,7 +240,7 @@ def _lane_hashes(slab: Slab, members: Int64s, values: Int64s) -> Hashes:
     hashes = np.where(given, values[members], _NO_LANE).view(np.uint64) + np.uint64(1)
     words = np.flatnonzero(given & (slab.members.first[members] == QUOTE))
     if len(words):
-        opens = slab.members.value[members[words]]
-        closes = slab.frame.closes[np.searchsorted(slab.frame.opens, opens)]
-        hashes[words] = mixed(span_hash(slab.text, opens + 1, closes - opens - 1) + _WORD)
+        start = slab.members.value[members[words]] + 1
+        length = slab.members.text_end[members[words]] - start
+        hashes[words] = mixed(span_hash(slab.text, start, length) + _WORD)
     return hashes

@@ -9,9 +9,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.loading.framing import Frame
+from tracelens.loading.digits import Numbers
+from tracelens.loading.framing import Frame, MarkedFrame
 from tracelens.loading.jsontext import BROKEN, json_text, parsed
 from tracelens.loading.members import Members, members_of
+from tracelens.loading.plain import AnyFrame, PlainFrame
+from tracelens.loading.raw import raw_values
 from tracelens.loading.words import Text
 from tracelens.model.events import Bools, Int64s
 
@@ -28,19 +31,23 @@ class Slab:
     frame: Frame
     text: Text
     members: Members
+    raw: Numbers
+    """What each member says before its text is numbered."""
     odd: Bools
     """Per event: to be decoded alone. Steps add to it."""
 
     @classmethod
-    def of(cls, data: bytes, frame: Frame) -> Slab:
+    def of(cls, data: bytes, frame: AnyFrame) -> Slab:
         """Find the members of a frame's events."""
         text = Text.of(memoryview(data)[: frame.stop])
+        if isinstance(frame, PlainFrame):
+            return cls(data, frame, text, frame.members, frame.raw, np.zeros(len(frame), dtype=np.bool_))
         members = members_of(text, frame)
         odd = np.zeros(len(frame), dtype=np.bool_)
         odd[members.odd] = True
         odd[_not_utf8(data, frame)] = True
         odd[_with_escaped_keys(data, text, frame)] = True
-        return cls(data, frame, text, members, odd)
+        return cls(data, frame, text, members, raw_values(text, members), odd)
 
     def event(self, row: int) -> bytes:
         """Text of one event."""
@@ -72,7 +79,7 @@ def _not_utf8(data: bytes, frame: Frame) -> Int64s:
     return np.array([event for event in found if event < len(frame)], dtype=np.int64)
 
 
-def _with_escaped_keys(data: bytes, text: Text, frame: Frame) -> Int64s:
+def _with_escaped_keys(data: bytes, text: Text, frame: MarkedFrame) -> Int64s:
     """Events with a backslash in a key, which then reads otherwise than it looks."""
     if not len(frame.opens) or b"\\" not in data:
         return np.empty(0, dtype=np.int64)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tracelens.loading.framing import Frame
 from tracelens.loading.jsontext import BROKEN, parsed
+from tracelens.loading.plain import PlainFrame
 from tracelens.model.events import Bools
 
 try:
@@ -41,6 +42,8 @@ class SoundnessCheck:
         self._damaged: list[range] = []
         """Rows of the pieces that are no JSON."""
         self._thread: Thread | None = None
+        if isinstance(frame, PlainFrame):
+            return  # it has been checked
         if frame.stop <= SMALL:
             self._damaged.append(range(len(frame)))
         else:

@@ -14,7 +14,6 @@ from tracelens.loading.jsontext import BROKEN, json_text, parsed
 from tracelens.loading.keys import Key
 from tracelens.loading.slab import Slab
 from tracelens.loading.tables import Tables
-from tracelens.loading.words import span_hash
 from tracelens.model.events import ABSENT, Bools, Int32s, Int64s
 
 UNDECODABLE: Final = -2
@@ -40,12 +39,11 @@ class TextReader:
         members, texts = slab.members, slab.members.of_kind(Kind.TEXT)
         quoted = members.first[texts] == QUOTE
         start = members.value[texts] + quoted
-        length = members.text_end - start
-        hashes = span_hash(slab.text, start, length)
+        length = members.text_end[texts] - start
+        hashes = slab.raw.values[texts].view(np.uint64) + quoted * _STRING_MARK
         categories = members.having(Key.CATEGORY)
         is_category = slice(categories.start - texts.start, categories.stop - texts.start)
         hashes[is_category] ^= _CATEGORY_MARK
-        hashes += quoted * _STRING_MARK
 
         def numbers(new: Int64s) -> list[int]:
             values = _decoded(slab.data, start[new], length[new], quoted[new])

@@ -1,0 +1,121 @@
+"""The compiled pass says of plain text what the numpy scan says, and leaves any other text to it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.corpus import seeds
+from tests.loading.test_scan import EVENTS, HEAD, LAYOUTS
+from tests.loading.traces import assert_same
+from tests.reference import reference_traces
+from tracelens.loading import load_trace, plain
+from tracelens.loading.fields import ARGUMENTS, Kind
+from tracelens.loading.framing import QUOTE, frame_events
+from tracelens.loading.inflate import GZIP_MAGIC
+from tracelens.loading.keys import LAST_CODE
+from tracelens.loading.plain import PlainFrame, plain_events
+from tracelens.loading.slab import Slab
+from tracelens.loading.soundness import SoundnessCheck
+
+EVENT = b'{"ph": "X", "name": "a", "pid": 1, "tid": 2, "ts": 5.5, "args": {"stream": 7, "grid": [1, 2]}}'
+PIECES = (
+    *(b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b" ", b"\n", b"\f", b"\0", b"\xc3\xa9", b"\xff", b'\\"', b"\\n"),
+    *(b"\\u00e9", b"\\ud800", b"true", b"null", b"nul", b"NaN", b"0", b"-1", b"01", b"1.5", b"1.", b"2e3", b"1e400"),
+    *(b'"ph"', b'"args"', b'"name": "a"', b'"ts": 1.0005', b'"stream": 18581763955387372', b'"grid": [1], ', EVENT),
+    *(b'{"args": {', b'}, {"ph": "X", ', b'"pid": "Spans"', b'"a\\u0062": ', b"1" * 300),
+)
+SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").rglob("*.json.gz"))
+
+pytestmark = pytest.mark.skipif(plain.compiled is None, reason="installed without a compiler, or switched off")
+
+
+def assert_alike(data: bytes) -> PlainFrame | None:
+    """What the compiled pass says of these bytes, if anything, is what numpy says; and nothing in them is odd."""
+    mine, frame = plain_events(data), frame_events(data)
+    if mine is None:
+        return None
+    slab = Slab.of(data, frame)
+    assert mine.starts.tolist() == frame.starts.tolist()
+    assert mine.ends.tolist() == frame.ends.tolist()
+    assert not frame.odd_gaps
+    assert mine.clean <= frame.clean
+    assert not slab.odd.any()
+    assert SoundnessCheck(data, frame).unsound(slab.odd) == []
+    assert_same_members(Slab.of(data, mine), slab)
+    return mine
+
+
+def assert_same_members(mine: Slab, other: Slab) -> None:
+    """The same members in the same order; ends only where they mean something, values where they are sound."""
+    for name in ("row", "value", "first"):
+        assert np.array_equal(getattr(mine.members, name), getattr(other.members, name)), name
+    assert [mine.members.having(key) for key in range(LAST_CODE)] == [
+        other.members.having(key) for key in range(LAST_CODE)
+    ]
+    ended = other.members.first == QUOTE
+    ended[other.members.of_kind(Kind.TEXT)] = True
+    assert np.array_equal(mine.members.text_end[ended], other.members.text_end[ended])
+    assert np.array_equal(mine.raw.sound, other.raw.sound)
+    assert np.array_equal(mine.raw.values[mine.raw.sound], other.raw.values[mine.raw.sound])
+
+
+@settings(deadline=None, max_examples=150)
+@given(events=st.lists(EVENTS, min_size=1, max_size=8), layout=LAYOUTS)
+def test_events_are_read_alike(events: list[dict[str, Any]], layout: dict[str, Any]) -> None:
+    assert_alike(json.dumps(events, **layout)[1:].encode())
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map(b"".join) | st.binary(max_size=60))
+@example(b"")
+@example(b"]")
+@example(b"\0" * 9)
+def test_no_bytes_are_read_otherwise(data: bytes) -> None:
+    for text in (data, EVENT + b", " + data, b'{"ph": "X", "args": {' + data + b"}}]", b'{"name": "' + data + b'"}]'):
+        assert_alike(text)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(seeds()), st.data())
+def test_damage_is_left_to_the_numpy_scan(seed: bytes, draw: st.DataObject) -> None:
+    data = bytearray(seed[seed.find(b"[") + 1 :])
+    for _ in range(draw.draw(st.integers(0, 3))):
+        at = draw.draw(st.integers(0, len(data)))
+        data[at : at + draw.draw(st.integers(0, 2))] = draw.draw(st.sampled_from(PIECES))
+    assert_alike(bytes(data))
+
+
+def test_every_cut_of_events_is_read_alike() -> None:
+    events = [
+        {"ph": "X", "name": 'a\\"é', "ts": 1.25e1, "args": {"ok": [True, None, {}], **dict.fromkeys(ARGUMENTS, -0.5)}}
+    ]
+    data = json.dumps([json.loads(EVENT), *events, {"ph": "i", "args": {}}])[1:].encode()
+    found = [assert_alike(data[:end]) for end in range(len(data) + 1)]
+    assert [len(frame) for frame in found if frame] == sorted(len(frame) for frame in found if frame)
+    assert found[-1] is not None
+    assert len(found[-1]) == 3
+
+
+@pytest.mark.parametrize("path", reference_traces("public", "h200") or SAMPLES, ids=lambda path: path.name)
+def test_real_traces_are_plain(path: Path) -> None:
+    data = path.read_bytes()
+    text = gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
+    begin = text.find(b'"traceEvents"')
+    if begin < 0:
+        pytest.skip("no trace")
+    assert assert_alike(text[text.index(b"[", begin) + 1 :][:HEAD]) is not None
+
+
+@pytest.mark.parametrize("path", SAMPLES[:2], ids=lambda path: path.name)
+def test_traces_are_loaded_alike(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = load_trace(path)
+    monkeypatch.setattr(plain, "compiled", None)
+    assert_same(mine, load_trace(path))
