@@ -39,7 +39,9 @@ class Facts:
 
     @property
     def fusable_share(self) -> float:
-        """Share of the device time in such work, one piece after the other."""
+        """Share of the device time in such work, one piece after the other; 0 of a piece that has none to fuse with."""
+        if self.fusable.sum() < 2:
+            return 0.0
         return float(self.region.duration[self.fusable].sum()) / max(float(self.region.duration.sum()), 1.0)
 
     @property

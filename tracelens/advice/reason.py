@@ -29,7 +29,7 @@ def reason(facts: Facts) -> str:
     if host > device:
         work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"
         return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region, device)}."
-    part = facts.fusable_share if facts.fusable.sum() > 1 else 0.0  # one alone has nothing to fuse with
+    part = facts.fusable_share
     copied = float(region.duration[region.trace.events.category[region.work] == Category.COPY].sum())
     many = "kernels and copies" if copied > COPIES * float(region.duration.sum()) else "kernels"
     kernels = "its kernel runs" if len(region) == 1 else f"its {many} run"

@@ -17,7 +17,6 @@ from tracelens.model.units import percent
 FORWARD: Final = re.compile(r"^DistributedDataParallel\.forward")
 BROADCAST: Final = re.compile(r"broadcast", re.IGNORECASE)
 COALESCING: Final = re.compile(r"flatten_dense_tensors|^aten::narrow$|broadcast", re.IGNORECASE)
-IDLE: Final = ("dispatch.framework", "dispatch.python", "launch.api", "launch.latency")
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
@@ -29,13 +28,13 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         return None
     handling = evidence.spans(analysis, COALESCING, (Category.OPERATOR,))
     handling = handling[evidence.under(analysis, handling, FORWARD)]
-    waiting = evidence.idle_ns(analysis, handling, *IDLE)
+    waiting = evidence.idle_ns(analysis, handling, *evidence.PREPARING)
     share = waiting / max(analysis.attribution.window_ns, 1)
     return Finding(
         RULE.id,
         severity(share),
-        f"Buffers are broadcast in every forward pass, and the device waits {percent(share)} of the step while the "
-        "host packs them",
+        f"Buffers are broadcast in every forward pass, and the device waits {percent(share)} of the traced step while "
+        "the host packs them",
         host_saving_ms(analysis, forms, waiting),
         evidence.handles(analysis, "k", sent),
         "Give DistributedDataParallel broadcast_buffers=False unless ranks need equal buffers (batch-norm statistics); "

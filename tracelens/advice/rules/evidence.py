@@ -20,6 +20,8 @@ from tracelens.model.nesting import nearest
 
 SPANS: Final = (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)
 """Host events that names tell apart: operators, annotations and Python frames."""
+PREPARING: Final = ("dispatch.framework", "dispatch.python", "launch.api", "launch.latency")
+"""Parts of the account in which the host prepares a launch: what fewer launches, or no profiler, make shorter."""
 
 
 def in_steps(analysis: Analysis, mask: Bools) -> Int64s:

@@ -36,20 +36,29 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     idle = _idle(analysis)
     if idle < IDLE or profiler_idle.check(analysis, forms) is not None:
         return None
-    eager = forms["eager"].step_ms
-    times = [form.step_ms for form in candidates(forms).values() if form.step_ms is not None]
-    saving = max(eager - min(times), 0.0) if eager is not None and times else None
     shown = [part for parts in PARTS.values() for part in parts]
     longest = analysis.tables["gaps"].only("class", *PARTS).only("part", *shown).largest("ns", EVIDENCE)
-    stays = choose(forms) == "eager" and forms["eager"].step_ms is not None
     return Finding(
         RULE.id,
         severity(idle),
         f"The device is idle for {percent(idle)} of the traced step while the host prepares launches",
-        saving,
+        _saving(forms),
         tuple(longest["handle"]),
-        ADVICE.get(analysis.form, REPAIR if stays else LAUNCH_LESS),
+        ADVICE.get(analysis.form, REPAIR if _stays(forms) else LAUNCH_LESS),
     )
+
+
+def _saving(forms: Mapping[str, Form]) -> float | None:
+    """Ms of eager's step that the fastest form has not; None where they are not known or none is faster."""
+    eager = forms["eager"].step_ms
+    times = [form.step_ms for form in candidates(forms).values() if form.step_ms is not None]
+    gain = eager - min(times) if eager is not None and times else 0.0
+    return gain if gain > 0 else None
+
+
+def _stays(forms: Mapping[str, Form]) -> bool:
+    """Whether no form is worth its trouble."""
+    return choose(forms) == "eager" and forms["eager"].step_ms is not None
 
 
 def _idle(analysis: Analysis) -> float:

@@ -20,7 +20,6 @@ MANY: Final = 50
 """Kernels a step that each serve one tensor; a batched optimizer launches about ten per 30 tensors. [judgement]"""
 SHARE: Final = 0.03
 """Share of the window in which the device waits for them. [judgement]"""
-IDLE: Final = ("dispatch.framework", "dispatch.python", "launch.api", "launch.latency")
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
@@ -31,7 +30,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     each = len(single) / max(len(analysis.window.tiles), 1)
     if each < MANY:
         return None
-    waiting = evidence.idle_ns(analysis, evidence.spans(analysis, OPTIMIZER, (Category.ANNOTATION,)), *IDLE)
+    steps = evidence.spans(analysis, OPTIMIZER, (Category.ANNOTATION,))
+    waiting = evidence.idle_ns(analysis, steps, *evidence.PREPARING)
     share = waiting / analysis.attribution.window_ns
     if share < SHARE:
         return None

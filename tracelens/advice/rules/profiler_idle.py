@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import NS_PER_MS, milliseconds, percent
@@ -16,8 +17,6 @@ IDLE: Final = 0.1
 """Share of the traced step in which the device waits for the host. [judgement]"""
 LEFT: Final = 0.5
 """Share of the idle time that may be left without the profiler, to call it the profiler's. [mostly]"""
-PARTS: Final = (("dispatch", "framework"), ("dispatch", "python"), ("launch", "api"), ("launch", "latency"))
-"""What the profiler makes longer."""
 BALANCED: Final = 1.1
 """Length of the step without the profiler, over its device time, up to which the device is busy. [judgement]"""
 
@@ -26,7 +25,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires where the traced device idles but the eager step without the profiler takes hardly longer than its
     kernels."""
     account, eager = analysis.attribution, forms["eager"].step_ms
-    idle = sum(account.share(name, part) for name, part in PARTS)
+    idle = sum(account.share(*part.split(".")) for part in evidence.PREPARING)
     busy = account.share("kernel") * _typical_ms(analysis)
     if eager is None or not busy or idle < IDLE or eager > BALANCED * busy or 1 - busy / eager > LEFT * idle:
         return None
