@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tracelens.advice.results import FORMS as FORMS
 from tracelens.advice.results import NO_GRAPH
 from tracelens.model import units
 from tracelens.reporting import runs
 from tracelens.reporting.printable import head, short_place
 from tracelens.reporting.schema import Document, FormEntry
 
-FORMS: Final = ("eager", "compile", "replay", "both")
 SHOWN_REASONS: Final = 4
 """Blockers told of one form; --json has them all."""
 ERROR_CELLS: Final = 200

@@ -29,11 +29,7 @@ def grid(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, m
     kept = [i for i in widths if any(row[i] for row in rows)]
     while (spare := _too_many(columns, widths, kept, width)) is not None:
         kept.remove(spare)
-    over = sum(widths[i] + len(GUTTER) for i in kept) - len(GUTTER) - width
-    for _ in range(over):
-        roomy = [i for i in kept if columns[i].least and widths[i] > columns[i].least]
-        if roomy:
-            widths[max(roomy, key=widths.__getitem__)] -= 1
+    _shrink(columns, widths, kept, width)
     return [_line([(line[i], widths[i], columns[i]) for i in kept], width, more) for line in _titled(columns, rows)]
 
 
@@ -46,6 +42,15 @@ def _too_many(columns: Sequence[Column], widths: dict[int, int], kept: list[int]
     least = sum(min(widths[i], columns[i].least or widths[i]) for i in kept)
     spare = sorted((columns[i].spare, i) for i in kept if columns[i].spare)
     return spare[-1][1] if spare and least + len(GUTTER) * (len(kept) - 1) > width else None
+
+
+def _shrink(columns: Sequence[Column], widths: dict[int, int], kept: list[int], width: int) -> None:
+    """Take what is too wide from the widest columns that may be cut."""
+    over = sum(widths[i] + len(GUTTER) for i in kept) - len(GUTTER) - width
+    for _ in range(over):
+        roomy = [i for i in kept if columns[i].least and widths[i] > columns[i].least]
+        if roomy:
+            widths[max(roomy, key=widths.__getitem__)] -= 1
 
 
 def _line(line: Sequence[tuple[str, int, Column]], width: int, more: str) -> str:

@@ -111,8 +111,13 @@ def _form_table(document: Document, lengths: list[float], page: Page) -> Iterato
     ]
     titles, *table = page.table(columns, lines)
     yield from (titles, *table)
-    hidden = [column.title for column, cells in zip(columns, zip(*lines, strict=True), strict=True) if any(cells)]
-    hidden = [title for title in hidden if title.strip() not in titles]
+    yield from _hidden(columns, lines, titles, page)
+
+
+def _hidden(columns: list[Column], lines: list[list[str]], titles: str, page: Page) -> Iterator[str]:
+    """The columns that a narrow page leaves out."""
+    filled = [column.title for column, cells in zip(columns, zip(*lines, strict=True), strict=True) if any(cells)]
+    hidden = [title for title in filled if title.strip() not in titles]
     if hidden:
         yield from page.text(f"A wider page shows {', '.join(hidden)} as well.", "    ", None, "dim")
 
@@ -129,8 +134,7 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
 def _why(document: Document, page: Page) -> Iterator[str]:
     findings, summary = document["findings"], phrases.explanation(document)
     if findings or summary:
-        counts = phrases.over(document) if findings else ""
-        yield from page.heading("Why", f"savings are per step, other counts {counts}" if counts else "")
+        yield from page.heading("Why", phrases.savings(document))
     yield from page.text(summary, "  ")
     for finding in findings[:SHOWN_FINDINGS]:
         yield from _finding(finding, page)

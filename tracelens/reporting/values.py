@@ -110,18 +110,28 @@ def _says(entry: Entry, name: str) -> bool:
 
 def _shown(path: str, value: object) -> str:
     """A value in the unit that its path tells."""
-    key = path.rpartition(".")[2]
     if isinstance(value, list):
         return " ".join(_shown(path, one) for one in cast("list[object]", value)) or "none"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return _whole(path, key, value)
     if isinstance(value, float):
-        in_ms = "_ms" in path or (key in _ENDS and path.startswith("forms."))
+        in_ms = "_ms" in path or (path.startswith("forms.") and _key(path) in _ENDS)
         return f"{units.significant(value)}{' ms' if in_ms else ''}"
-    return "null" if value is None else kernel_title(str(value)) if key in _KERNELS else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _whole(path, value)
+    return _word(path, value)
 
 
-def _whole(path: str, key: str, value: int) -> str:
+def _whole(path: str, value: int) -> str:
+    key = _key(path)
     if key in _POINTS:
         return f"{value:,} ns"
     return units.duration(value) if key == "ns" or key.endswith("_ns") or ".parts." in path else f"{value:,}"
+
+
+def _word(path: str, value: object) -> str:
+    if value is None:
+        return "null"
+    return kernel_title(str(value)) if _key(path) in _KERNELS else str(value)
+
+
+def _key(path: str) -> str:
+    return path.rpartition(".")[2]
