@@ -134,7 +134,8 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
 def _why(document: Document, page: Page) -> Iterator[str]:
     findings, summary = document["findings"], phrases.explanation(document)
     if findings or summary:
-        yield from page.heading("Why", phrases.savings(document))
+        counts = phrases.over(document) if findings else ""
+        yield from page.heading("Why", f"savings are per step, other counts {counts}" if counts else "")
     yield from page.text(summary, "  ")
     for finding in findings[:SHOWN_FINDINGS]:
         yield from _finding(finding, page)
