@@ -60,6 +60,7 @@ _ELEMENT_END: Final = re.compile(rb'\s*+(?:,(?!\s*+"[^"]*+"\s*+:)|\])')
 _MOST_MENDED: Final = 1000
 """Damaged events that are handed on at once."""
 _BETWEEN: Final = re.compile(rb"[\s,]*")
+_BRACES: Final = (b"{", b"}")
 
 
 class EventReader:
@@ -107,7 +108,7 @@ class EventReader:
         gap = leading_gap(self._window)
         closing = self._window.data[len(gap) : len(gap) + 1] == b"]"
         wanted = 0 if closing and self._commas else self._commas
-        follows = self._window.data[len(gap) : len(gap) + BLANK]
+        follows = self._window.data[len(gap) : len(gap) + SHOWN]
         if closing | note_gap(gap, wanted, follows, self._window.offset, self._tables.repairs):
             self._window.drop(len(gap) + closing)
             self._commas = None
@@ -126,6 +127,8 @@ class EventReader:
     def _skip_strays(self) -> bool:
         """Whether elements that are no objects come next; if so, count and drop them."""
         at = _BETWEEN.match(self._window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        if self._window.data[at : at + 1] in _BRACES:
+            return False
         found = _STRAY_RUN.match(self._window.data, at)
         begin, end = found.span() if found else self._stray_array()
         if not end:
@@ -233,7 +236,7 @@ class EventReader:
         window = self._window
         begin = _BETWEEN.match(window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
         head = window.data[begin : begin + 1]
-        if not self._alone or head not in (b"{", b"}"):
+        if not self._alone or head not in _BRACES:
             return False
         if head == b"}":
             self._take_damaged()
@@ -274,7 +277,7 @@ class EventReader:
 
     def _mend(self, text: bytes, offset: int) -> None:
         """Read a damaged text as one event, else as all that begin in it; count what cannot be read."""
-        if self._read_one(text, offset):
+        if text.startswith(b"{") and self._read_one(text, offset):
             return
         begins = (0, *(found.start() for found in _EVENT.finditer(text, 1)), len(text))
         for begin, end in pairwise(begins):

@@ -36,6 +36,8 @@ def note_gap(gap: bytes, commas: int | None, follows: bytes, offset: int, repair
     """Count what is wrong with white space and commas that are met so many times, and say whether anything is.
 
     `commas` should be there, None for any number; they lack only before what may be a value."""
+    if commas in (len(gap), None) and gap in (b"", b","):
+        return False
     note_controls(gap, offset, repairs, times)
     found = gap.count(b",")
     wrong = {
