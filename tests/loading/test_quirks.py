@@ -19,6 +19,8 @@ from tracelens.loading.inflate import unzstd
 from tracelens.loading.reread import event_args
 from tracelens.model.events import ABSENT, NO_STREAM, Category, Role, Trace
 
+pytestmark = pytest.mark.usefixtures("either_scan")
+
 
 def call(name: str = "cudaLaunchKernel", correlation: int = 5, **changes: object) -> dict[str, Any]:
     args = {"correlation": correlation, "cbid": 211}

@@ -1,4 +1,4 @@
-"""The vectorised decoder gives exactly what decoding one event at a time gives."""
+"""Decoding many events at once, in either way, gives exactly what decoding one at a time gives."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ LAYOUTS = st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"sort
 HEAD = 200_000
 """Bytes of each real trace that are compared; later ones repeat the same kinds of event."""
 QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+pytestmark = pytest.mark.usefixtures("either_scan")
 
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Trace, Trace]:
