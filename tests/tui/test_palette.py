@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.command import Hit
+from textual.command import CommandList, Hit
 
 from tests.tui.screens import opened
 from tracelens.tui.actions import ACTIONS, Situation, find, offered, scopes_of
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import VIEWS
 from tracelens.tui.palette import Commands
+from tracelens.tui.shell import Palette
 from tracelens.tui.views.timeline import TimelineView
 
 
@@ -75,3 +76,18 @@ async def test_a_handle_can_be_gone_to(eager: Path) -> None:
         await pilot.pause()
         assert app.here().select == "s-2"
         assert not [hit for hit in await hits(app, "s-999") if str(hit.match_display).startswith("Go to")]
+
+
+async def test_a_palette_without_room_for_a_line_can_be_paged(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        commands = app.screen.query_one(CommandList)
+        commands.display = False
+        await pilot.pause()
+        commands.clear_options().add_options(["one", "another"])
+        commands.highlighted = 0
+        await pilot.press("pagedown", "pageup")
+        assert isinstance(app.screen, Palette)
+        await pilot.press("escape", "2")
+        assert app.view == "timeline"
