@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tracelens.tui.links import Place
-from tracelens.tui.rows import Look, Piece, Row
+from tracelens.tui.rows import Look, Piece, Row, text, wrapped
 
 HANDLE: Final = re.compile(r"\b[gsklo]-\d+\b")
 
@@ -48,15 +48,20 @@ class KernelOf:
     name: str
 
 
-def linked(text: str, look: Look = Look.PLAIN) -> Row:
-    """The text as a row in which each handle leads to its event."""
-    return tuple(_linked(text, look))
+def linked(words: str, look: Look = Look.PLAIN) -> Row:
+    """The words as a row in which each handle leads to its event."""
+    return tuple(_linked(words, look))
 
 
-def _linked(text: str, look: Look) -> Iterator[Piece]:
+def linked_lines(words: str, width: int, look: Look = Look.PLAIN) -> list[Row]:
+    """A paragraph in rows of at most `width` cells, in which each handle leads to its event."""
+    return [linked(text(line), look) for line in wrapped(words, width)]
+
+
+def _linked(words: str, look: Look) -> Iterator[Piece]:
     behind = 0
-    for found in HANDLE.finditer(text):
-        yield Piece(text[behind : found.start()], look)
+    for found in HANDLE.finditer(words):
+        yield Piece(words[behind : found.start()], look)
         yield Piece(found[0], look, Place("timeline", found[0]))
         behind = found.end()
-    yield Piece(text[behind:], look)
+    yield Piece(words[behind:], look)

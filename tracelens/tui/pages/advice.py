@@ -7,8 +7,8 @@ from typing import Final
 
 from tracelens.reporting import phrases
 from tracelens.reporting.schema import Document, FindingEntry
-from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, head, quiet, row, strong, text, wrapped
-from tracelens.tui.targets import linked
+from tracelens.tui.rows import EMPTY, Look, Piece, Row, cut, head, quiet, row, strong, wrapped
+from tracelens.tui.targets import linked, linked_lines
 
 LOOKS: Final = {"critical": Look.BAD, "warning": Look.WARN, "info": Look.KEY}
 MARKS: Final = {"critical": "‼", "warning": "!", "info": "·"}
@@ -31,7 +31,7 @@ def _verdict(document: Document, width: int) -> Iterator[Row]:
     if why := phrases.explanation(document):
         yield from wrapped(why, width)
     if sure := phrases.confidence(document):
-        yield from (linked(text(line), Look.QUIET) for line in wrapped(sure, width))
+        yield from linked_lines(sure, width, Look.QUIET)
     yield EMPTY
 
 

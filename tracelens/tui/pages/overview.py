@@ -15,7 +15,7 @@ from tracelens.tui.costs import Cost
 from tracelens.tui.inks import CLASS_INKS, Ink, glyph
 from tracelens.tui.links import Place
 from tracelens.tui.rows import EMPTY, Look, Piece, Row, beside, cut, head, quiet, row, text, wrapped
-from tracelens.tui.targets import Checks, Filtered, FormOf, Stretch, linked
+from tracelens.tui.targets import Checks, Filtered, FormOf, Stretch, linked_lines
 
 TWO_COLUMNS: Final = 160
 """Least width at which forms and attribution lie side by side."""
@@ -55,7 +55,7 @@ def _verdict(document: Document, width: int) -> Iterator[Row]:
         if said:
             yield from wrapped(said, width)
     said, trust = phrases.confidence(document), _trust(document)
-    *sure, last = [linked(text(line), Look.QUIET) for line in wrapped(said, width)]
+    *sure, last = linked_lines(said, width, Look.QUIET)
     together = (*last, quiet(" "), *trust) if said else trust
     yield from [*sure, together] if len(text(together)) <= width else [*sure, last, trust]
 
@@ -156,7 +156,7 @@ def _costs(document: Document, costs: Sequence[Cost], width: int) -> Iterator[Ro
     if not costs:
         return
     steps = document["window"]["steps"] or 1
-    yield (*head("What costs most"), quiet("  press the key to see it"))
+    yield (*head("What costs most"), quiet("  as traced; press the key to see it"))
     for key, cost in zip(COST_KEYS, costs, strict=False):
         numbers = f"{units.share(cost.share):>7} {units.duration(round(cost.ns / steps)):>9}  "
         mark, shape = Piece(f" {key} ", Look.KEY, cost.selection), Piece(glyph(cost.ink), cost.ink)
