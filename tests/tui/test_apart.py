@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import pytest
 
 from tests.runs import write_run
 from tracelens.errors import TraceLensError, UnreadableError, UsageError
+from tracelens.loading import choose
+from tracelens.loading.load import empty_trace
 from tracelens.loading.runs import Run, read_run
-from tracelens.tui import apart
+from tracelens.model.events import Trace
+from tracelens.tui import apart, judging
 from tracelens.tui.apart import begin_apart
 from tracelens.tui.links import Portion
 from tracelens.tui.opening import WHOLE, Open, Opening, Progress, Report, Stopped, open_here
@@ -83,12 +87,36 @@ def test_what_was_read_before_it_is_stopped_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     path.write_text(f'{{"traceEvents": [{",".join(event % ts for ts in range(300_000))}]}}')
 
+    told: list[Progress] = []
+
     def stop(progress: Progress) -> None:
+        told.append(progress)
         raise Stopped
 
     trace = open_apart(str(path), report=stop).trace
     assert 0 < len(trace.events) < 300_000
     assert trace.repairs[0].kind == "file cut short"
+    assert not told[-1].reading
+
+
+def test_nothing_is_judged_for_an_app_that_is_gone(
+    eager: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, judged = tmp_path / "gone", tmp_path / "judged"
+
+    def load(*ignored: object, **options: object) -> tuple[Trace, None]:
+        while not gone.exists():
+            time.sleep(0.01)
+        return empty_trace(str(eager)), None
+
+    monkeypatch.setattr(choose, "load_found", load)
+    monkeypatch.setattr(judging, "judge", lambda *_: judged.touch())
+    other = apart._fork(str(eager), None, WHOLE)
+    other.answers.close()
+    other.lifeline.close()
+    gone.touch()
+    os.waitpid(other.pid, 0)
+    assert not judged.exists()
 
 
 def test_a_run_is_opened_with_its_forms(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def test_what_was_read_before_esc_is_kept(tmp_path: Path) -> None:
     opening.run()
     assert isinstance(opening.session, Session)
     assert 0 < len(opening.session.trace.events) < 12_000
+    assert not opening.progress.reading
     failed = [check["id"] for check in opening.session.document["trust"]["checks"] if not check["passed"]]
     assert "whole" in failed
 

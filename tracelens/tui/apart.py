@@ -126,7 +126,8 @@ def _open(path: str, run: Run | None, portion: Portion, lifeline: int, said: IO[
         said.flush()
 
     def report(progress: Progress) -> None:
-        if stopped.is_set():
+        # That all is read is said in any case: an app that is gone cannot hear it, and nothing more is done for it.
+        if stopped.is_set() and progress.reading:
             raise Stopped
         say(progress)
 

@@ -115,7 +115,7 @@ class Opening(threading.Thread):
         self.ended.set()
 
     def _report(self, progress: Progress) -> None:
+        self.progress = progress
         if self.cancelled:
             raise Stopped
-        self.progress = progress
         time.sleep(PAUSE_S)
