@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.advice.story import Beat, Clock, analysis, gemm, op, pointwise
+from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice.facts import find_facts
 from tracelens.advice.fusion import Compiled, compile_device
@@ -313,3 +313,31 @@ def test_narrow_products_of_few_rows_are_slow_without_their_bias() -> None:
     assert compiled(linear(256), gemm(3), after).library < 10_000
     assert compiled(linear(256, "cutlass_80_simt_sgemm"), after).library < 10_000
     assert compiled(linear(768), pointwise(size=16 * 768)).library < 10_000
+
+
+def clamp(least: str, grows: int) -> Beat:
+    """A clamp at a number that grows from step to step."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        bound = f"{least}{step * grows}"
+        op("aten::clamp", 100, shapes=[[BIG], [], []], dtypes=["float", "Scalar", ""], concrete=["", bound, ""])(
+            trace, clock, step
+        )
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("beats", "left"),
+    [
+        ((item(), clamp("0.1", 1)), 4),
+        ((item(), clamp("0.1", 0)), 1),
+        ((item(), clamp("1", 1)), 1),
+        ((pointwise(), clamp("0.1", 1)), 0),
+    ],
+    ids=["fed", "same", "whole", "not read"],
+)
+def test_work_after_a_wait_stays_as_it_is_where_a_number_from_it_changes(beats: tuple[Beat, Beat], left: int) -> None:
+    first, second = beats
+    found = compiled(pointwise(100, BIG), pointwise(100, BIG), first, pointwise(), second, pointwise())
+    assert found.library_kernels == left

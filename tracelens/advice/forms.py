@@ -118,6 +118,7 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         region,
         waits=none.astype(np.int64),
         wait_at=none,
+        fed=len(region),
         issued=left * region.issued,
         host=left * region.host,
         operators=left * region.operators,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,7 +60,8 @@ def compile_device(facts: Facts) -> Compiled:
     """The compiled step's device work: libraries stay, runs of other kernels between them fuse.
 
     Streams that user code forks become one; those inside a library call stay."""
-    region, operators = facts.region, facts.operators
+    region = facts.region
+    operators = _eager_once_fed(region, facts.operators)
     unfused = _loses_bias(operators)
     stays = (operators.role == Role.LIBRARY) | _vanishes_whole(operators)
     library = stays & ~(unfused & operators.bias_kernel)
@@ -87,6 +88,16 @@ def compile_device(facts: Facts) -> Compiled:
         untraceable=bool(operators.recurrent.any()),
         certain=facts.bandwidth.known and bool(operators.sized[fused].mean() > 0.5) if len(fused) else True,
     )
+
+
+def _eager_once_fed(region: Region, operators: Operators) -> Operators:
+    """The operators, of which those after the wait for a number that a later one takes stay as in eager: the compiler
+    gives up making them anew for each number."""
+    before = region.waits[region.waits <= region.fed]
+    if region.training or region.fed == len(region) or not len(before):
+        return operators
+    after = np.arange(len(region)) >= before[-1]
+    return replace(operators, role=np.where(after, Role.LIBRARY, operators.role))
 
 
 def _vanishes_whole(operators: Operators) -> bool:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import parsed, product
+from tracelens.advice.fed_back import first_fed
 from tracelens.advice.outside import outside_ns
 from tracelens.analysis.recording import incomplete_steps
 from tracelens.analysis.results import Analysis, Steps
@@ -45,6 +46,8 @@ class Region:
     """(w) Pieces of work launched before each blocking wait, ascending."""
     wait_at: Floats
     """(w) Host time of each wait."""
+    fed: int
+    """Position of the first work whose operator takes a fraction that changes from step to step; n where none does."""
     host: float
     """Host time of the whole step, median over the counted steps."""
     call: float
@@ -120,6 +123,7 @@ def find_region(analysis: Analysis) -> Region | None:
         source=source,
         waits=np.searchsorted(trace.events.start[call], trace.events.start[waits]),
         wait_at=host.clock(trace.events.start[waits]),
+        fed=first_fed(trace, alike),
         host=host.length(),
         call=host.call,
         operators=float((trace.events.category[host.rows] == Category.OPERATOR).sum()),
