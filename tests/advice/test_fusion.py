@@ -341,3 +341,18 @@ def test_work_after_a_wait_stays_as_it_is_where_a_number_from_it_changes(beats: 
     first, second = beats
     found = compiled(pointwise(100, BIG), pointwise(100, BIG), first, pointwise(), second, pointwise())
     assert found.library_kernels == left
+
+
+def test_many_plain_operators_outlast_the_traffic() -> None:
+    few, many = (compiled(*[pointwise(500, BIG, shapes=[[BIG], [], []])] * count) for count in (4, 300))
+    assert many.generated > 1.5 * few.generated
+
+
+def test_loops_of_other_lengths_on_streams_side_by_side_are_kernels_of_their_own() -> None:
+    def on(stream: int, size: int) -> Beat:
+        shapes = {"shapes": [[size], [size], []], "dtypes": ["float", "float", "Scalar"]}
+        return op("aten::add", 500, stream=stream, **shapes)
+
+    assert compiled(on(7, BIG), on(8, 2 * BIG)).generated_kernels == 2
+    assert compiled(on(7, BIG), on(8, BIG)).generated_kernels == 1
+    assert compiled(on(7, BIG), on(7, 2 * BIG)).generated_kernels == 1

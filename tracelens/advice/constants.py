@@ -109,6 +109,9 @@ SHORTEST_REDUCTION: Final = 1.3 * US
 """A generated reduction, however small its work. [H200, compiled traces of 20 steps: 1.26 us]"""
 RAMP: Final = 0.6 * US
 """Start and drain of a kernel beside its streaming time. [H200]"""
+PLAIN_OPERATOR: Final = 0.02e-3
+"""ns per element for each other operator in generated code. [H200, 2 steps; data sheet: 0.03 for a multiply-add, which
+does the work of two]"""
 TRANSCENDENTAL: Final = 0.6e-3
 """ns per element for each exp, tanh, rsqrt ... in generated code: arithmetic, not traffic. [H200]"""
 SOFTWARE_FUNCTION: Final = 1.2e-3
@@ -125,8 +128,8 @@ CACHED_RATE: Final = 3.2
 CACHED_ROW: Final = 95e3
 """Bytes of a row from which the rows that are read at the same time leave the cache: 50 MB for four rows on each of
 132 multiprocessors. [data sheet]"""
-ROW_REDUCTION: Final = 0.3e-3
-"""ns per element for each normalisation or reduction of rows held in registers. [H200]"""
+ROW_REDUCTION: Final = 0.1e-3
+"""ns per element for each normalisation or reduction of rows held in registers. [H200, 1 step]"""
 GATHER_REUSE: Final = 1.9
 """Gathered rows hit the cache: traffic falls by this factor before a scatter. [H200]"""
 SPLIT_REDUCTION: Final = 4096

@@ -129,7 +129,8 @@ class _Groups:
 
     def __init__(self, region: Region, operators: Operators, fused: Int64s) -> None:
         self.work = fused
-        self.first = np.flatnonzero(_breaks(operators, fused)) if len(fused) else np.empty(0, dtype=np.int64)
+        breaks = _breaks(operators, fused) if len(fused) else np.empty(0, dtype=np.bool_)
+        self.first = np.flatnonzero(_beside(region, operators, fused, breaks)) if len(fused) else np.flatnonzero(breaks)
         self.operators, self.role = operators, operators.role[fused]
         self.duration = region.duration[fused]
         self.eager = self._sum(self.duration)
@@ -253,6 +254,16 @@ def _breaks(operators: Operators, fused: Int64s) -> Bools:
     breaks = breaks | _other_size(operators, fused, elements, size_before)
     breaks = breaks | (_reads_anywhere(operators, fused) & _rows_in_group(role, breaks))
     return breaks | (np.isin(role, (Role.FULL, Role.COLUMN)) & _rows_in_group(role, breaks))
+
+
+def _beside(region: Region, operators: Operators, fused: Int64s, breaks: Bools) -> Bools:
+    """Work that began while the work before it on another stream still ran reads none of what that made: a kernel of its
+    own, unless both are loops over as many elements."""
+    events, work, stream = region.trace.events, region.work[fused], region.stream[fused]
+    running = (events.start[work[1:]] < events.end[work[:-1]]) & (stream[1:] != stream[:-1])
+    apart = breaks | np.append(False, running)[: len(fused)]
+    longest = np.maximum.reduceat(operators.elements[fused], np.flatnonzero(apart))
+    return apart & (breaks | np.append(True, np.diff(longest) != 0)[np.cumsum(apart) - 1])
 
 
 def _next_stencil(operators: Operators, fused: Int64s) -> Bools:

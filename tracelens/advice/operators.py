@@ -135,7 +135,7 @@ def describe(region: Region) -> Operators:
             _inlined(roles, sizes[:, 0]) | _given_in_place(roles, operator, product, sizes[:, 4]), Role.VANISHES, roles
         ),
         name=operator,
-        arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], 0.0),
+        arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR),
         product=product,
         single_precision=product & (sizes[:, 1] == 4 * sizes[:, 0]),
         from_host=from_host,
