@@ -356,3 +356,23 @@ def test_loops_of_other_lengths_on_streams_side_by_side_are_kernels_of_their_own
     assert compiled(on(7, BIG), on(8, 2 * BIG)).generated_kernels == 2
     assert compiled(on(7, BIG), on(8, BIG)).generated_kernels == 1
     assert compiled(on(7, BIG), on(7, 2 * BIG)).generated_kernels == 1
+
+
+def picked(by_mask: bool) -> Beat:
+    """Rows of a tensor picked by indices, which a mask gives first or which are given."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        trace.op("aten::index", clock.host, 60, shapes=[[BIG], [BIG]], dtypes=["float", "long int"])
+        clock.host += 2
+        inner = op("aten::nonzero", 5, shapes=[[BIG]], dtypes=["bool"])
+        (inner if by_mask else op("aten::add", 5, shapes=[[BIG]], dtypes=["float"]))(trace, clock, step)
+        starts = max(clock.drained, clock.host + 8)
+        trace.launch("index_elementwise_kernel", clock.host + 1, 5, at=starts, runs=20)
+        clock.host, clock.streams[7] = clock.host + 40, starts + 20
+
+    return tell
+
+
+def test_what_a_mask_picks_is_not_generated() -> None:
+    assert compiled(pointwise(), picked(by_mask=True), pointwise()).library_kernels == 2
+    assert compiled(pointwise(), picked(by_mask=False), pointwise()).library_kernels == 0

@@ -257,8 +257,8 @@ def _breaks(operators: Operators, fused: Int64s) -> Bools:
 
 
 def _beside(region: Region, operators: Operators, fused: Int64s, breaks: Bools) -> Bools:
-    """Work that began while the work before it on another stream still ran reads none of what that made: a kernel of its
-    own, unless both are loops over as many elements."""
+    """Work that began while the work before it on another stream still ran reads none of what that made: it is a kernel
+    of its own, unless both are loops over as many elements."""
     events, work, stream = region.trace.events, region.work[fused], region.stream[fused]
     running = (events.start[work[1:]] < events.end[work[:-1]]) & (stream[1:] != stream[:-1])
     apart = breaks | np.append(False, running)[: len(fused)]

@@ -223,7 +223,7 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats, row: Fl
         (names.match(P.NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
-    role = np.where(_inside_library(region) | _accumulates(region), Role.LIBRARY, role)
+    role = np.where(_inside_library(region) | _accumulates(region) | _by_mask(region, names), Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
     ranks = read_arguments(region.trace, operator, (A.SHAPES, A.DTYPES), _rank)[:, 0]
     flat = names.match(P.CONVOLUTION) & (ranks == P.PLANE)
@@ -268,6 +268,13 @@ def _inside_library(region: Region) -> Bools:
     """Work of operators that an operator of a library calls, such as the copies of a sort."""
     around = _around(region.trace, region.trace.links.operator[region.work].astype(np.int64))
     return around.match(P.LIBRARY) & ~around.match(P.COMPOSITE) & ~around.match(P.FOREIGN)
+
+
+def _by_mask(region: Region, names: _Names) -> Bools:
+    """Rows picked by a mask, which their operator first turns into indices: generated code does not know how many."""
+    trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
+    counts = names.match(P.COUNTED) & (operator != ABSENT)
+    return (operator != ABSENT) & np.isin(operator, trace.links.parent[operator[counts]])
 
 
 def _around(trace: Trace, operator: Int64s) -> _Names:

@@ -19,6 +19,8 @@ SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backwa
 """Operators that write with atomics."""
 GATHER: Final = re.compile(r"^(?:embedding|index_select|index)$")
 """Operators that read rows of a table: those count, not the table."""
+COUNTED: Final = re.compile(r"^nonzero$")
+"""Operators whose result is as long as what they find."""
 NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
 """Normalisations, losses over classes and pooling, which reduce rows."""
 NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
