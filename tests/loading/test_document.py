@@ -8,9 +8,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.loading import nested
 from tests.loading.traces import HEADER, columns_of, event, kinds, kineto, load_bytes, zipped
 from tracelens.errors import UnreadableError
 from tracelens.loading import values
@@ -166,15 +167,12 @@ def test_deep_nesting_is_no_crash(tmp_path: Path) -> None:
     assert {"op0", "op2"} <= set(columns_of(trace)["name"])
 
 
-VALUES = st.recursive(
-    st.text(max_size=5) | st.integers() | st.none() | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
-    max_leaves=12,
+@given(
+    nested.values(),
+    st.sampled_from([b",", b"}", b', "a": [1]}', b"\n}"]),
+    st.sampled_from([None, 1]),
+    st.integers(1, 40),
 )
-
-
-@settings(deadline=None)
-@given(VALUES, st.sampled_from([b",", b"}", b', "a": [1]}', b"\n}"]), st.sampled_from([None, 1]), st.integers(1, 40))
 def test_a_value_ends_where_json_says(value: object, rest: bytes, indent: int | None, piece: int) -> None:
     text = json.dumps(value, indent=indent).encode()
     with mock.patch.object(values, "PIECE", piece):

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loading.nested import objects
 from tracelens.loading.framing import frame_events
 
-TEXT = st.text(alphabet=st.sampled_from('ab"\\{}[],: \né\0'), max_size=12)
-VALUES = st.recursive(
-    TEXT | st.integers() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-)
-EVENTS = st.lists(st.dictionaries(TEXT, VALUES, max_size=4), max_size=6)
+EVENTS = objects(6)
 LAYOUTS = st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"ensure_ascii": False}])
 
 
+@settings(max_examples=300)
 @given(EVENTS, LAYOUTS)
 def test_every_event_is_framed(events: list[dict[str, object]], layout: dict[str, object]) -> None:
     data = json.dumps(events, **layout)[1:].encode()
@@ -26,6 +23,7 @@ def test_every_event_is_framed(events: list[dict[str, object]], layout: dict[str
     assert [json.loads(text) for text in texts] == events
 
 
+@settings(max_examples=300)
 @given(EVENTS, st.data())
 def test_a_cut_loses_no_whole_event(events: list[dict[str, object]], draw: st.DataObject) -> None:
     data = json.dumps(events)[1:].encode()
