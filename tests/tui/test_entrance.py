@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.build import TraceBuilder
 from tests.tui.screens import eager_steps, opened, screen, settled, shows
-from tracelens.tui import _traces_in
+from tracelens.tui import _traces_in, desk
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
+from tracelens.tui.opening import Opening
 
 
 async def test_a_trace_has_no_forms_and_says_so(eager: Path) -> None:
@@ -109,6 +111,48 @@ async def test_a_directory_offers_only_traces_and_leads_back(tmp_path: Path) -> 
         assert shows(app, "What costs most")
         await pilot.press("q")
     assert app.return_code == 0
+
+
+class Slow(Opening):
+    """Reads until it is told to stop."""
+
+    def run(self) -> None:
+        while not self.cancelled:
+            time.sleep(0.005)
+        super().run()
+
+
+async def test_another_trace_can_be_chosen_while_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [eager_steps().write(tmp_path / f"{name}.json") for name in "ab"]
+    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
+    async with app.run_test(size=(100, 30)) as pilot:
+        monkeypatch.setattr(desk, "Opening", Slow)
+        await pilot.press("enter")
+        while not shows(app, "Esc stops reading"):
+            await pilot.pause(0.05)
+        monkeypatch.undo()
+        await pilot.press("D")
+        await pilot.pause(0.6)
+        assert shows(app, "2 traces and runs")
+        assert app.session is None
+        await pilot.press("down", "enter")
+        await settled(app, pilot)
+        assert app.session is not None
+        assert app.session.path == str(files[1])
+
+
+async def test_what_is_made_of_a_trace_that_was_left_is_not_shown(tmp_path: Path, eager: Path) -> None:
+    async with opened(eager_steps().kernel("other", start=9_000.0, dur=5).write(tmp_path / "a.json")) as (left, _):
+        former, atlas = left.session, left.atlas
+    async with opened(eager) as (app, pilot):
+        session, own = app.session, app.atlas
+        assert former is not None
+        assert atlas is not None
+        app.post_message(app.AtlasMade(atlas))
+        app.post_message(app.Judged(former))
+        await pilot.pause()
+        assert app.atlas is own
+        assert app.session is session
 
 
 async def test_without_a_directory_there_is_nothing_to_choose(eager: Path) -> None:

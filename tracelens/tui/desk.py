@@ -28,6 +28,7 @@ from tracelens.tui.views.overview import OverviewView
 
 if TYPE_CHECKING:
     from tracelens.loading.runs import Run
+    from tracelens.model.events import Trace
     from tracelens.tui.atlas import Atlas
     from tracelens.tui.timeline import TimelineState
     from tracelens.tui.views.forms import FormsView
@@ -235,7 +236,9 @@ class Desk(Entrance):
             self.post_message(self.Judged(judged))
 
     def on_desk_judged(self, message: Judged) -> None:
-        """Every view shows the new window."""
+        """Every view shows the new window, unless its trace was left meanwhile."""
+        if not self.is_of(message.session.trace):
+            return
         self.session = message.session
         if message.session.portion.stretch is None:
             self._whole = message.session
@@ -284,6 +287,10 @@ class Desk(Entrance):
     def is_open(self) -> bool:
         """Whether a trace is open."""
         return self.session is not None
+
+    def is_of(self, trace: Trace) -> bool:
+        """Whether a trace is the one that is open."""
+        return self.session is not None and self.session.trace is trace
 
     @property
     def has_run(self) -> bool:

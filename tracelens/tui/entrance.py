@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from textual.message import Message
-from textual.timer import Timer
 from textual.widget import Widget
 
 from tracelens.exitcodes import ExitCode
@@ -35,7 +34,6 @@ class Entrance(Shell):
         super().__init__()
         self._opening = opening
         self._files, self._folder = files, folder
-        self._ticking: Timer | None = None
         self.code = ExitCode.OK
 
     @property
@@ -49,21 +47,25 @@ class Entrance(Shell):
 
     async def on_mount(self) -> None:
         """Begin with what there is to open."""
+        self._ticking = self.set_interval(TICK_S, self._tick, pause=True)
         if self._opening is not None:
             await self.begin(self._opening)
         else:
             await self.choose()
 
     async def choose(self) -> None:
-        """Show the traces and runs of a directory."""
+        """Show the traces and runs of a directory instead of what is being opened."""
+        self._give_up()
         self.code = ExitCode.OK
         await self.put(PickerView(self._folder, self._files, back=self.is_open))
 
     async def begin(self, opening: Opening) -> None:
-        """Show an opening that runs."""
+        """Show an opening that runs, instead of one that still does."""
+        if opening is not self._opening:
+            self._give_up()
         self._opening = opening
         threading.Thread(target=self._await_end, args=(opening,), daemon=True).start()
-        self._ticking = self.set_interval(TICK_S, self._tick)
+        self._ticking.resume()
 
     def _await_end(self, opening: Opening) -> None:
         opening.ended.wait()
@@ -93,9 +95,7 @@ class Entrance(Shell):
         opening = message.opening
         if opening is not self._opening:
             return
-        self._opening = None
-        if self._ticking is not None:
-            self._ticking.stop()
+        self._give_up()
         if opening.session is not None:
             await self.opened(opening.session)
         else:
@@ -106,3 +106,9 @@ class Entrance(Shell):
         """End what is being read, if anything is."""
         if self._opening is not None:
             self._opening.cancel()
+
+    def _give_up(self) -> None:
+        """Wait for no opening any more."""
+        self.stop_opening()
+        self._opening = None
+        self._ticking.pause()

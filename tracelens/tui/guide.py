@@ -20,7 +20,9 @@ class Guide(Desk):
     """Goes where a link leads; what needs lanes waits until they are made."""
 
     async def on_desk_atlas_made(self, message: Desk.AtlasMade) -> None:
-        """Go where the command line asked to go."""
+        """Go where the command line asked to go; lanes of a trace that was left meanwhile are nobody's."""
+        if not self.is_of(message.atlas.trace):
+            return
         self.atlas = message.atlas
         place, self._place = self._place or Place(), None
         if place.select is not None:
