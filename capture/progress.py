@@ -14,13 +14,19 @@ _CELLS, _STEP = struct.Struct("<3q"), struct.Struct("<q")
 
 
 def say(text: str, start: str = "") -> None:
-    """Write a line to stderr, which nothing in it can colour or break; where nothing can be written, go on."""
+    """Write a line to stderr, which nothing in it can colour or break."""
     shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    _write(f"{start}{shown}\n")
+
+
+def _write(text: str) -> None:
+    """Write to stderr at once; where nothing can be written, as to a terminal that is gone, go on."""
     try:
-        print(f"{start}{shown}", file=sys.stderr, flush=True)
+        print(text, end="", file=sys.stderr, flush=True)
     except OSError:
         # Python flushes once more at exit and would change the exit code then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stderr.fileno())
 
 
 class Board:
@@ -64,7 +70,7 @@ class Line:
             phase, step, of = board.read()
             count = f" {step}/{of}" if of else ""
             elapsed = time.monotonic() - self._started
-            print(f"\r\033[K{self._form}: {phase}{count}, {elapsed:.0f} s", end="", file=sys.stderr, flush=True)
+            _write(f"\r\033[K{self._form}: {phase}{count}, {elapsed:.0f} s")
 
     def finish(self, summary: str) -> None:
         """Replace the line by the form's outcome."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from capture.campaign import Campaign, exit_code, fastest
 from capture.job import Job, Plan
 from capture.launcher import Outcome, _wait
 from capture.manifest import RunDirectory, RunDirectoryError
-from capture.progress import Board, Line
+from capture.progress import Board, Line, say
 from capture.ranks import Rank, rendezvous, this_rank
 from capture.records import FormRecord, counted
 from capture.stamping import publish_trace
@@ -129,3 +130,14 @@ def test_run_directory_is_whole_at_every_moment(tmp_path: Path) -> None:
     directory.finish(True)
     with pytest.raises(RunDirectoryError, match="--force"):
         RunDirectory(tmp_path / "run", [], "s").create(force=False)
+
+
+def test_a_terminal_that_is_gone_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, ours = os.openpty()
+    with os.fdopen(ours, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        line = Line("eager")
+        os.close(terminal)
+        line.update(Board(tmp_path / "board"))
+        line.finish("1.0 ms a step")
+        say("done")

@@ -57,7 +57,8 @@ def note(text: str) -> None:
 
 def _discard(stream: TextIO) -> None:
     """Let go of what the stream could not write: Python flushes once more at exit and would complain then."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def expect_writable(path: Path, *, force: bool) -> None:
