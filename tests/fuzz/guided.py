@@ -7,6 +7,7 @@ for every element of its array of events, and the same columns as decoding one e
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -32,6 +33,8 @@ def fuzz(keep: Path | None, runs: int, seconds: float, seed: int) -> tuple[str, 
     """Fuzz until `runs` inputs or the seconds are over; a summary, and whether nothing was found.
 
     It runs in a process of its own, since the engine ends the one that it runs in."""
+    if importlib.util.find_spec("atheris") is None:
+        return "not run, atheris is not installed: pip install -e .[test]", False
     with tempfile.TemporaryDirectory() as folder:
         seeds, found, words = Path(folder, "seeds"), Path(folder, "found"), Path(folder, "words")
         found.mkdir()
