@@ -54,6 +54,13 @@ def _load() -> Callable[[str], object]:
     return load_trace
 
 
+def _load_by_numpy() -> Callable[[str], object]:
+    from tracelens.loading import load_trace, plain
+
+    plain.compiled = None
+    return load_trace
+
+
 def _report() -> Callable[[str], object]:
     from tracelens.__main__ import main
 
@@ -101,12 +108,13 @@ def _amd_tree() -> Callable[[str], object]:
 LOAD: Final = Subject("tracelens, load", _load, own=True)
 ZIPPED: Final = Subject("tracelens, load of gzip", _load, own=True, zipped=True)
 REPORT: Final = Subject("tracelens report", _report, own=True, is_command=True)
+BY_NUMPY: Final = Subject("tracelens, load by numpy alone", _load_by_numpy, needs="tracelens.loading._plain")
 ORJSON: Final = Subject("orjson.loads, gc off", _orjson, needs="orjson")
 JSON: Final = Subject("json.loads", _json)
 HTA: Final = Subject("HolisticTraceAnalysis, parser", _hta_parser, needs="hta")
 HTA_REPORT: Final = Subject("HolisticTraceAnalysis, idle time", _hta_report, is_command=True, needs="hta")
 AMD: Final = Subject("AMD TraceLens, tree", _amd_tree, is_command=True, needs="TraceLens")
-SUBJECTS: Final = (LOAD, ZIPPED, ORJSON, JSON, HTA, REPORT, HTA_REPORT, AMD)
+SUBJECTS: Final = (LOAD, ZIPPED, BY_NUMPY, ORJSON, JSON, HTA, REPORT, HTA_REPORT, AMD)
 
 
 def main() -> None:
