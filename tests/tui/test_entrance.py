@@ -11,8 +11,9 @@ from tests.build import TraceBuilder
 from tests.tui.screens import eager_steps, opened, screen, settled, shows
 from tracelens.tui import _traces_in, desk
 from tracelens.tui.app import TraceLens
+from tracelens.tui.entrance import TICK_S
 from tracelens.tui.links import Place
-from tracelens.tui.opening import Opening
+from tracelens.tui.opening import GLIMPSE_S, Opening
 
 
 async def test_a_trace_has_no_forms_and_says_so(eager: Path) -> None:
@@ -75,9 +76,10 @@ async def test_a_directory_offers_its_traces_one_after_the_other(tmp_path: Path)
         await pilot.press("enter")
         await settled(app, pilot)
         assert shows(app, "a.json")
-        await pilot.press("D")
-        await pilot.pause()
-        assert shows(app, "2 traces and runs")
+        for _ in range(2):
+            await pilot.press("D")
+            await pilot.pause()
+            assert shows(app, "2 traces and runs")
         await pilot.press("down", "enter")
         await pilot.pause()
         await settled(app, pilot)
@@ -128,11 +130,11 @@ async def test_another_trace_can_be_chosen_while_one_is_read(tmp_path: Path, mon
     async with app.run_test(size=(100, 30)) as pilot:
         monkeypatch.setattr(desk, "Opening", Slow)
         await pilot.press("enter")
-        while not shows(app, "Esc stops reading"):
-            await pilot.pause(0.05)
+        await pilot.pause()
         monkeypatch.undo()
         await pilot.press("D")
-        await pilot.pause(0.6)
+        # Longer than a trace is read before its progress is shown.
+        await pilot.pause(GLIMPSE_S + 2 * TICK_S)
         assert shows(app, "2 traces and runs")
         assert app.session is None
         await pilot.press("down", "enter")

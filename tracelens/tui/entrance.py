@@ -74,9 +74,11 @@ class Entrance(Shell):
     async def put(self, widget: Widget) -> None:
         """Show a widget of its own id."""
         assert widget.id is not None
-        if self.switcher.query(f"#{widget.id}"):
-            await self.switcher.query_one(f"#{widget.id}").remove()
-        await self.switcher.add_content(widget, set_current=True)
+        with self.batch_update():
+            # What is shown may be another of its id, and one of an id that is current already would not be shown.
+            self.switcher.current = None
+            await self.switcher.query(f"#{widget.id}").remove()
+            await self.switcher.add_content(widget, set_current=True)
         self.screen_stack[0].set_focus(widget)
         self.sync_lines()
 
