@@ -24,10 +24,11 @@ from tests.advice.cases.recordings import lost_graphs, model_in_the_making, no_d
 from tests.advice.story import Beat, analysis, at_step, call, fork, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice import advise
+from tracelens.advice.first import ALLOWS, TELLS
 from tracelens.advice.forms import cannot
-from tracelens.advice.results import FORMS
-from tracelens.advice.rules import RULES, Rule
-from tracelens.advice.rules.rule import device_ms, now_ms, severity
+from tracelens.advice.results import FORMS, Form
+from tracelens.advice.rules import HIDES, RULES, Rule, check_all
+from tracelens.advice.rules.rule import SEVERITIES, device_ms, now_ms, severity
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
 
@@ -204,13 +205,34 @@ def test_what_can_fuse_is_one_share_in_the_reason_and_the_finding() -> None:
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.of_recording], ids=lambda rule: rule.id)
-def test_a_finding_is_as_severe_as_what_it_saves(rule: Rule) -> None:
+def test_a_finding_is_as_severe_as_what_it_saves_or_what_its_repair_allows(rule: Rule) -> None:
     traced = traced_of(FIRES_AND_NOT[rule.id][0])
     found = advise(traced)
-    now = now_ms(traced, found.forms)
+    now, first = now_ms(traced, found.forms), {blocker.id for blocker in found.recommendation.fix_first}
     for finding in found.findings:
-        if now and finding.saving_ms:
+        allows = any(tells == finding.rule for id, tells in TELLS.items() if id in first)
+        if now and finding.saving_ms and not allows:
             assert finding.severity == severity(finding.saving_ms / now)
+        if now and allows and (after := found.recommendation.after_fix):
+            assert SEVERITIES.index(finding.severity) >= SEVERITIES.index(severity(1 - after.step_ms / now))
+            assert finding.title.endswith(ALLOWS) == (after.verdict != "neither")
+
+
+def test_idle_time_that_no_form_saves_is_as_severe_as_its_share() -> None:
+    found = advise(traced_of([item(), *[gemm(2, 64)] * 2] * 8))
+    finding = next(finding for finding in found.findings if finding.rule == "host_bound_dispatch")
+    assert found.recommendation.verdict == "neither"
+    assert (finding.saving_ms, finding.severity) == (None, "critical")
+
+
+def test_a_loader_that_a_busy_device_hides_says_so() -> None:
+    found = analysis(loader(4000), *[gemm(900)] * 4)
+    device, forms = device_ms(found), dict.fromkeys(FORMS, cannot(()))
+    for bare_ms, hides in ((1.01 * device, True), (1.2 * device, False)):
+        told = check_all(found, {**forms, "eager": Form(bare_ms, bare_ms, bare_ms, "predicted")})
+        loading = next(finding for finding in told if finding.rule == "data_loading")
+        assert "of the traced step" in loading.title
+        assert loading.title.endswith(HIDES) == hides
 
 
 def test_a_wait_saves_at_most_what_all_waits_may_save() -> None:
@@ -220,3 +242,12 @@ def test_a_wait_saves_at_most_what_all_waits_may_save() -> None:
     assert found.saving_ms is not None
     assert found.saving_ms <= shown["saving_high_ns"].sum() / steps / 1e6
     assert found.title.startswith("8 waits for the device a step drain the queue")
+
+
+def test_waits_around_the_work_are_told_apart_from_those_that_block_a_capture() -> None:
+    work = [item(), *[pointwise(1.0)] * 4]
+    found = advise(analysis(*work, *work, call("cudaDeviceSynchronize", 50)))
+    blocker = next(fix for fix in found.recommendation.fix_first if fix.id == "sync")
+    finding = next(finding for finding in found.findings if finding.rule == "sync_points")
+    assert blocker.message.startswith("2 waits for the device a step")
+    assert finding.title.startswith("2 waits for the device and 1 other a step drain the queue")

@@ -16,7 +16,7 @@ def test_the_answer_and_the_forms_are_open_and_the_details_folded() -> None:
     assert "\n### Replay: 3.97 → 0.55 ms (predicted 0.52-0.60). After repair (32 .item() a step): both" in opened
     assert "| **replay** | 0.55 |" in opened
     assert "```python\ngraph = torch.cuda.CUDAGraph()" in opened
-    assert "Kernels launched over 3 steps (2 more; --limit 0 shows all)" in folded
+    assert "Kernels launched over 3 traced steps (2 more; --limit 0 shows all)" in folded
     assert "- **A sync point drains the queue.** Saves up to 300 us. Remove .item(). [sync_points: s-0]" in folded
     assert text.count("<details>") == text.count("</details>")
 

@@ -34,6 +34,13 @@ def test_the_verdict_in_one_line(verdict: str, own: str, line: str) -> None:
     assert phrases.headline(judged(verdict, own)) == line
 
 
+def test_what_a_repair_allows_is_told_without_the_details_of_what_to_repair() -> None:
+    slow = Blocker("host_work", "a data loader that holds up the device for 28 % of the traced step", None, 1.0, "Do.")
+    document = judged("compile", eager=Form(4.4, 4.0, 4.9, "measured", blockers=(slow,)))
+    document["recommendation"]["fix_first"] = [{"blocker": "host_work", "where": None, "advice": "Do."}]
+    assert "After repair (a data loader that holds up the device): both, " in phrases.headline(document)
+
+
 def test_neither_without_a_repair_that_pays() -> None:
     document = judged("neither")
     document["recommendation"]["after_fix"] = None
@@ -128,8 +135,11 @@ def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert slower.endswith("; 5.00 ms without it (measured, slower for a reason other than recording).")
     predicted["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
     assert phrases.profiled(predicted) == (
-        "4.00 ms recorded; 2.00 ms estimated, less than the device works: its streams overlap."
+        "4.00 ms recorded; 2.00 ms estimated, less than the 3.00 ms that the device works: part of that is work from "
+        "outside the step."
     )
+    predicted["tables"]["kernels"][0] |= {"total_ns": 9_500_000, "share": 1.0}
+    assert phrases.profiled(predicted).endswith("that the device works: its streams overlap.")
     predicted["window"]["steps"] = None
     assert phrases.profiled(predicted).startswith("12.0 ms recorded"), "a stretch counts as one step"
 
@@ -148,6 +158,29 @@ def test_how_long_the_device_waits_without_the_profiler() -> None:
         f"85 % of the traced step device 0 waits for the host; without the profiler for about "
         f"{100 * (1 - kernel_ms / 2):.0f} %."
     )
+
+
+def test_how_long_a_busy_device_works_without_the_profiler() -> None:
+    document = judged("compile", eager=Form(3.2, 3.0, 3.4, "predicted"))
+    document["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
+    document["attribution"]["classes"]["dispatch"]["ns"] = 200_000
+    said = phrases.boundness(document)
+    assert said == "75 % of the traced step device 0 works; without the profiler for about 94 %."
+    document["forms"]["eager"]["step_ms"] = 2.0
+    assert "without" not in phrases.boundness(document), "less than the device works is no share of it"
+
+
+def test_savings_and_tables_name_the_time_they_are_of() -> None:
+    document = judged("replay")
+    document["findings"] = [told("sync_points", 0.1)]
+    said = text.render(document)
+    assert "Why  savings per step without the profiler, counts over 3 traced steps" in said
+    assert "Kernels launched over 3 traced steps" in said
+    assert "Why (savings per step without the profiler, counts over 3 traced steps)" in markdown.render(document)
+    document["window"]["steps"] = None
+    assert phrases.savings(document) == "savings without the profiler"
+    document["findings"] = []
+    assert phrases.savings(document) == ""
 
 
 def test_a_device_that_waits_only_for_the_profilers_host() -> None:
@@ -305,6 +338,13 @@ def test_a_form_whose_outputs_differ_says_so_and_pays_for_nothing(error: float, 
     assert row.pays_after == ""
     assert runs.set_up(document) == ""
     assert "Not replay: 0.50 ms, its outputs differ." in phrases.alternatives(document)
+
+
+def test_a_set_up_is_told_as_what_it_takes_beyond_eager_s() -> None:
+    eager = Form(2.0, 1.9, 2.1, "measured", setup_s=0.05)
+    replay = Form(0.5, 0.5, 0.5, "measured", setup_s=0.35, break_even_steps=200.0)
+    document = judged("replay", eager=eager, replay=replay)
+    assert runs.set_up(document) == "The set-up beyond eager's has paid after: replay 200 steps (0.300 s)."
 
 
 def test_steps_that_are_alike_have_one_length() -> None:

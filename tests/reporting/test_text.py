@@ -53,7 +53,7 @@ def test_ascii_is_enough(report: Report) -> None:
 
 
 def test_what_is_not_shown_is_announced(report: Report) -> None:
-    assert "Kernels launched over 3 steps  5 more; --limit 0 shows all" in report.to_text(limit=2)
+    assert "Kernels launched over 3 traced steps  5 more; --limit 0 shows all" in report.to_text(limit=2)
     assert "--limit" not in report.to_text(limit=None)
 
 

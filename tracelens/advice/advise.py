@@ -13,6 +13,7 @@ from tracelens.advice.case import Case
 from tracelens.advice.confirmed import confirmed
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, facts_of
+from tracelens.advice.first import raised
 from tracelens.advice.forms import cannot, predict_forms, repaired
 from tracelens.advice.host_time import as_compiled
 from tracelens.advice.measured import beside, measured_forms
@@ -73,8 +74,9 @@ def advise(
         _target(target_of(repeated), facts),
         _now(analysis, forms),
     )
-    findings = check_all(analysis, forms)
-    return Advice(forms, recommend(case), findings + unproven(observed, findings))
+    advised = recommend(case)
+    findings = raised(check_all(analysis, forms), advised, forms[case.now].step_ms)
+    return Advice(forms, advised, findings + unproven(observed, findings))
 
 
 def _target(known: Target, facts: Facts) -> Target:

@@ -128,7 +128,8 @@ FIGURES: Final = (
         ("advice.rules:_worth", "advice.rules.rule:host_saving_ms", "advice.rules.rule:per_step_ms"),
     ),
     Figure(
-        "severity", "Severity of a finding", ("advice.rules.rule:severity",), ("findings.*", "forms.*.step_ms")
+        "severity", "Severity of a finding", ("advice.rules.rule:severity", "advice.first:raised"),
+        ("findings.*", "forms.*.step_ms"),
     ),
     Figure("window", "The steps that are counted", ("analysis.steps:find_steps", "analysis.steps:_warm_up")),
     Figure("form", "Form that the trace's step has already", ("analysis.form:find_form",)),

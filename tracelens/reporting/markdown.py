@@ -123,8 +123,8 @@ def _why(document: Document) -> Iterator[str]:
     )
     text = "\n\n".join(filter(None, (escaped(phrases.explanation(document)), "\n".join(lines))))
     if text:
-        counts = phrases.over(document) if document["findings"] else ""
-        yield _folded(f"Why (savings are per step, other counts {counts})" if counts else "Why", text)
+        savings = phrases.savings(document)
+        yield _folded(f"Why ({savings})" if savings else "Why", text)
 
 
 def _tables(document: Document) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.reason import OTHER_WORK
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.advice.verdict import TOLERANCE
@@ -108,8 +109,8 @@ def boundness(document: Document) -> str:
         return f"For {units.percent(unknown)} of the traced {what} the trace does not say what {device} waits for."
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
     alone = _exposed({part: ns / window_ns for part, ns in classes["kernel"]["parts"].items()})
-    more = _unprofiled(document, works) if waits > works else alone
-    return f"{units.percent(part)} of the traced {what} {device} {does}{more}."
+    more = "" if waits > works else alone
+    return f"{units.percent(part)} of the traced {what} {device} {does}{more}{_unprofiled(document, waits, works)}."
 
 
 def _exposed(parts: Mapping[str, float]) -> str:
@@ -125,14 +126,16 @@ def _judged(document: Document) -> str:
     return f"device {number}" if any(device != number for device in busy) else "the GPU"
 
 
-def _unprofiled(document: Document, works: float) -> str:
-    """What becomes of the waiting without the profiler, where that is known: it works for this share of the traced."""
+def _unprofiled(document: Document, waits: float, works: float) -> str:
+    """What becomes of these shares of the traced time without the profiler, where that is known."""
     lengths = None if _is_uneven(document) else _lengths(document)
     if lengths is None:
         return ""
-    share = min(works * lengths[0] / lengths[1], 1.0)
-    does, part = ("it works for", share) if share > 0.5 else ("for", 1 - share)
-    return f"; without the profiler {does} about {units.percent(part)}"
+    share, waiting = works * lengths[0] / lengths[1], waits > works
+    if not waiting and share > 1 / NO_GAIN:
+        return ""
+    idles, does = waiting and share <= 0.5, "it works for" if waiting and share > 0.5 else "for"
+    return f"; without the profiler {does} about {units.percent(1 - share if idles else min(share, 1.0))}"
 
 
 def profiled(document: Document) -> str:
@@ -146,9 +149,17 @@ def profiled(document: Document) -> str:
     told, bare = f"{units.milliseconds(recorded_ms)} ms recorded", f"{units.milliseconds(bare_ms)} ms"
     works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
     if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
-        return f"{told}; {bare} estimated, less than the device works: its streams overlap."
+        why = "part of that is work from outside the step" if _is_shared(document) else "its streams overlap"
+        busy = units.milliseconds(works * recorded_ms)
+        return f"{told}; {bare} estimated, less than the {busy} ms that the device works: {why}."
     slower = ", slower for a reason other than recording" if how == "measured" and bare_ms > recorded_ms else ""
     return f"{told} under the profiler; {bare} without it ({how}{slower})."
+
+
+def _is_shared(document: Document) -> bool:
+    """Whether the device works for well more than what the counted steps launched, all streams added up."""
+    launched = [row["total_ns"] / row["share"] for row in document["tables"]["kernels"] if row["share"]]
+    return bool(launched) and document["attribution"]["classes"]["kernel"]["ns"] > OTHER_WORK * launched[0]
 
 
 def alternatives(document: Document) -> str:
@@ -229,9 +240,17 @@ def step(document: Document) -> str:
 
 
 def over(document: Document) -> str:
-    """What the tables' counts and totals are over: "over 3 steps"."""
+    """What the tables' counts and times are over: "over 3 traced steps"."""
     steps = document["window"]["steps"]
-    return f"over {units.counted(steps, 'step')}" if steps else ""
+    return f"over {units.counted(steps, 'traced step')}" if steps else ""
+
+
+def savings(document: Document) -> str:
+    """What the findings' savings and counts are of; "" without findings."""
+    if not document["findings"]:
+        return ""
+    counts = over(document)
+    return f"savings per step without the profiler, counts {counts}" if counts else "savings without the profiler"
 
 
 def recorded(document: Document) -> str:
@@ -306,7 +325,7 @@ _FIX: Final = {rule.id: rule.fix for rule in RULES if rule.fix}
 _EXPECTED: Final = frozenset(rule.id for rule in RULES if rule.expects)
 _BOUND: Final = "device_limit"
 """The rule that tells a step at its device's limit."""
-_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)")
+_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)| for \d+ % of the traced step")
 _STRETCH: Final = {"whole": "the whole trace as one step", "range": "the range as one step"}
 _RECORDED: Final = {
     "compile": "a compiled step",

@@ -31,9 +31,12 @@ def pays_after(form: FormEntry) -> str:
 
 
 def set_up(document: Document) -> str:
-    """The steps after which measured forms have paid, and their set-up, in a sentence; or ""."""
+    """The steps after which measured forms have paid, and by how much their set-up is longer than eager's, in a
+    sentence; or ""."""
+    eager = document["forms"].get("eager")
+    own = (eager["setup_s"] or 0.0) if eager is not None else 0.0
     told = [
-        f"{name} {pays_after(form)} (set-up {units.significant(form['setup_s'] or 0.0)} s)"
+        f"{name} {pays_after(form)} ({units.significant(max((form['setup_s'] or 0.0) - own, 0.0))} s)"
         for name in FORMS
         if (form := document["forms"].get(name)) is not None and pays_after(form)
     ]

@@ -134,8 +134,7 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
 def _why(document: Document, page: Page) -> Iterator[str]:
     findings, summary = document["findings"], phrases.explanation(document)
     if findings or summary:
-        counts = phrases.over(document) if findings else ""
-        yield from page.heading("Why", f"savings are per step, other counts {counts}" if counts else "")
+        yield from page.heading("Why", phrases.savings(document))
     yield from page.text(summary, "  ")
     for finding in findings[:SHOWN_FINDINGS]:
         yield from _finding(finding, page)

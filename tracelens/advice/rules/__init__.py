@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
@@ -48,6 +49,11 @@ from tracelens.analysis.results import Analysis
 
 LEAST_MS: Final = 1e-3
 """A step varies by more than a microsecond from one to the next. [judgement]"""
+HIDDEN: Final = 0.5
+"""Part of a finding's time that a step without the profiler has not, from which that is said. [mostly]"""
+HIDDEN_SHARE: Final = 0.05
+"""Least share of that step for which it is. [judgement: where a finding is a warning]"""
+HIDES: Final = "; without the profiler most of that should hide behind queued work"
 RULES: Final[tuple[Rule, ...]] = (
     # The host prepares work too slowly.
     host_bound_dispatch.RULE,
@@ -101,15 +107,19 @@ def check_all(analysis: Analysis, forms: Mapping[str, Form], *, judged: bool = T
     judged: whether the trace shows a step; else only rules on the recording speak."""
     found = [(rule, rule.check(analysis, forms)) for rule in RULES if judged or rule.of_recording]
     now, device = now_ms(analysis, forms), device_ms(analysis)
-    worth = [_worth(finding, now, 0.0 if rule.less_work else device) for rule, finding in found if finding is not None]
+    worth = [_worth(rule, finding, now, device) for rule, finding in found if finding is not None]
     return tuple(sorted(worth, key=lambda finding: -(finding.saving_ms or 0.0)))
 
 
-def _worth(finding: Finding, now: float | None, stays: float) -> Finding:
-    """The finding without a saving too small to tell, or larger than the step without the profiler has beside the time
-    in ms that stays; as severe as that saving."""
+def _worth(rule: Rule, finding: Finding, now: float | None, device: float) -> Finding:
+    """The finding without a saving too small to tell, or larger than the step without the profiler has beside the
+    device's own work in ms; as severe as that saving. Of what a busy device hides the title says so."""
     if finding.saving_ms is None:
         return finding
-    saving = finding.saving_ms if now is None else max(min(finding.saving_ms, now - stays), 0.0)
+    most = inf if now is None else now if rule.less_work else now - device
+    saving = max(min(finding.saving_ms, most), 0.0)
     matters = severity(saving / now) if now else finding.severity
-    return replace(finding, saving_ms=None if saving < LEAST_MS else saving, severity=matters)
+    cut = finding.saving_ms - saving
+    hides = rule.can_hide and now is not None and cut > max(HIDDEN * finding.saving_ms, HIDDEN_SHARE * now)
+    title = finding.title + (HIDES if hides else "")
+    return replace(finding, title=title, saving_ms=None if saving < LEAST_MS else saving, severity=matters)

@@ -22,7 +22,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         "dispatch.input",
         SHARE,
-        "The data loader holds up the device for {share} of the step",
+        "The data loader holds up the device for {share} of the traced step",
         "More workers, prefetch_factor, persistent_workers and pinned memory; neither compile nor replay helps here.",
     )
 
@@ -34,4 +34,5 @@ RULE: Final = Rule(
     "https://pytorch.org/docs/stable/data.html#multi-process-data-loading",
     check,
     fix="load ahead",
+    can_hide=True,
 )

@@ -31,8 +31,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         "info",
-        f"{counted(len(syncs), 'wait')} {takes} the host {percent(spent / window)} of the step, and the device works "
-        f"for {percent(busy / spent)} of that",
+        f"{counted(len(syncs), 'wait')} {takes} the host {percent(spent / window)} of the traced step, and the device "
+        f"works for {percent(busy / spent)} of that",
         None,
         tuple(syncs.largest("ns", EVIDENCE)["handle"]),
         "Do not count it as lost: a wait for work that has to be done ends no sooner. It matters only where it stands "

@@ -29,11 +29,13 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     busy = account.share("kernel") * _typical_ms(analysis)
     if eager is None or not busy or idle < IDLE or eager > BALANCED * busy or 1 - busy / eager > LEFT * idle:
         return None
+    other = 1 - account.share("kernel") - idle
+    hides = f", and the other {percent(other)} hide behind queued work" if other >= IDLE else ""
     return Finding(
         RULE.id,
         "info",
-        f"The idle {percent(idle)} of the traced step are mostly the profiler's: without it the step takes about "
-        f"{milliseconds(eager)} ms, its kernels {milliseconds(busy)} ms",
+        f"The idle {percent(idle)} of the traced step are mostly the profiler's{hides}: without it the step takes "
+        f"about {milliseconds(eager)} ms, its kernels {milliseconds(busy)} ms",
         None,
         (),
         "Do not take the gaps for what replay would save. Measure a step without the profiler to be sure; record "

@@ -10,6 +10,7 @@ from tracelens.analysis.results import Analysis
 
 EVIDENCE = 5
 """Handles that a finding names at most."""
+SEVERITIES = ("info", "warning", "critical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Rule:
     """The saving is what is expected, the difference of two forms, and not the most that there is to save."""
     less_work: bool = False
     """Its repair makes the device's own work less, so the step may take less than the device works now."""
+    can_hide: bool = False
+    """Tells of host work that a device with enough queued does not wait for, so only under the profiler."""
     of_recording: bool = False
     """Tells why a trace may hold no step to judge, and so is checked in such a trace as well."""
 
@@ -61,5 +64,6 @@ def host_saving_ms(analysis: Analysis, forms: Mapping[str, Form], ns: float) -> 
 
 def severity(share: float) -> str:
     """How much a finding matters, by the share of the step that it saves, without the profiler; where no saving is
-    known, by that of what it tells of. Critical from 20 %, warning from 5 %. [judgement]"""
+    known, by that of what it tells of; of what is to be repaired first, by what the repairs save together if that is
+    more. Critical from 20 %, warning from 5 %. [judgement]"""
     return "critical" if share >= 0.2 else "warning" if share >= 0.05 else "info"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import often
 from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
@@ -13,6 +14,7 @@ from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
 from tracelens.advice.scaler import wait_repair
 from tracelens.analysis.results import Analysis
 from tracelens.model.intervals import length
+from tracelens.model.units import counted
 
 MEANINGFUL: Final = 0.005
 """Share of the window that removing all waits must be able to save before they are worth naming. [judgement]"""
@@ -27,18 +29,28 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     high = max(int(syncs["saving_high_ns"].sum()) - elsewhere, 0)
     if high < MEANINGFUL * window:
         return None
-    counts = evidence.counts(analysis, syncs["row"])
     costly = syncs.largest("saving_high_ns", EVIDENCE)
     operator = str(costly["operator"][0] or "")
     return Finding(
         RULE.id,
         severity(high / window),
-        f"{often(counts, 'wait', ' for the device')} {'drains' if counts.max() == 1 else 'drain'} the queue"
-        + (f", the dearest in {operator}" if operator else ""),
+        f"{_waits(analysis)} the queue" + (f", the dearest in {operator}" if operator else ""),
         host_saving_ms(analysis, forms, high),
         tuple(costly["handle"]),
         wait_repair(analysis, costly["row"][:1], operator),
     )
+
+
+def _waits(analysis: Analysis) -> str:
+    """The waits that a capture would meet, as where they are blockers, and apart from them those around its work."""
+    syncs = analysis.tables["syncs"]
+    every = evidence.counts(analysis, syncs["row"])
+    inner = evidence.counts(analysis, syncs["row"][inner_waits(analysis)])
+    if inner.mean() < 1:
+        return f"{often(every, 'wait', ' for the device')} {'drains' if every.max() == 1 else 'drain'}"
+    around = round(float((every - inner).mean()))
+    more = f" and {counted(around, 'other')}" if around else ""
+    return f"{often(inner, 'wait', f' for the device{more}')} {'drains' if every.max() == 1 else 'drain'}"
 
 
 RULE: Final = Rule(
