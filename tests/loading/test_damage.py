@@ -123,7 +123,10 @@ def test_an_event_beyond_mending_is_skipped_and_counted(tmp_path: Path) -> None:
     assert columns_of(trace)["name"] == ["before", "after"]
 
 
-@pytest.mark.parametrize(("name", "compress"), [("trace.json", True), ("trace.json.gz", False)])
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [("trace.json", True), ("trace.json.gz", False), ("trace.json.zst", False), ("trace.json.zst", True)],
+)
 def test_a_wrong_extension_is_counted(name: str, compress: bool, tmp_path: Path) -> None:
     data = kineto([BEFORE])
     trace = load_bytes(zipped(data) if compress else data, tmp_path, name)

@@ -12,7 +12,6 @@ AHEAD: Final = 4
 """Blocks that may wait."""
 _PATIENCE: Final = 0.1
 """Seconds after which a full queue is looked at again, in case nobody wants the rest."""
-
 _FAREWELL: Final = 1.0
 """Seconds to wait for the thread to end: one that reads a silent pipe may never do."""
 

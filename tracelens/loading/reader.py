@@ -15,7 +15,16 @@ from tracelens.loading.careful import NO_PHASE, Record, decode_one
 from tracelens.loading.document import EVENT_BEGINS
 from tracelens.loading.framing import Frame
 from tracelens.loading.plain import AnyFrame, frame_of
-from tracelens.loading.separators import SHOWN, STRAY, UNREADABLE, events_in, leading_gap, note_between, note_gap
+from tracelens.loading.separators import (
+    SHOWN,
+    STRAY,
+    UNREADABLE,
+    events_in,
+    gap_end,
+    leading_gap,
+    note_between,
+    note_gap,
+)
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.tables import Tables
 from tracelens.loading.values import end_of_value, end_or_break
@@ -59,7 +68,6 @@ _STRAY_RUN: Final = re.compile(
 _ELEMENT_END: Final = re.compile(rb'\s*+(?:,(?!\s*+"[^"]*+"\s*+:)|\])')
 _MOST_MENDED: Final = 1000
 """Damaged events that are handed on at once."""
-_BETWEEN: Final = re.compile(rb"[\s,]*")
 _BRACES: Final = (b"{", b"}")
 
 
@@ -126,7 +134,7 @@ class EventReader:
 
     def _skip_strays(self) -> bool:
         """Whether elements that are no objects come next; if so, count and drop them."""
-        at = _BETWEEN.match(self._window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        at = gap_end(self._window.data)
         if self._window.data[at : at + 1] in _BRACES:
             return False
         found = _STRAY_RUN.match(self._window.data, at)
@@ -144,7 +152,7 @@ class EventReader:
 
     def _stray_array(self) -> tuple[int, int]:
         """Where an array among the events begins and ends, (0, 0) where none comes next or none that ends."""
-        begin = _BETWEEN.match(self._window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        begin = gap_end(self._window.data)
         if self._window.data[begin : begin + 1] != b"[":
             return 0, 0
         length, whole = end_or_break(self._window.data[begin : begin + BLANK])
@@ -234,7 +242,7 @@ class EventReader:
     def _take_alone(self) -> bool:
         """Near damage, read the next event by itself; False where a frame must tell how far it goes."""
         window = self._window
-        begin = _BETWEEN.match(window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        begin = gap_end(window.data)
         head = window.data[begin : begin + 1]
         if not self._alone or head not in _BRACES:
             return False
@@ -268,7 +276,7 @@ class EventReader:
         while not end and len(window.data) < LONGEST_EVENT and window.more():
             end = _boundary(window.data)
         end = end or len(window.data)
-        begin = _BETWEEN.match(window.data).end()  # pyright: ignore[reportOptionalMemberAccess]
+        begin = gap_end(window.data)
         text = window.data[begin:end].rstrip(b" \t\r\n,")
         self._mend(text, window.offset + begin)
         window.drop(end)

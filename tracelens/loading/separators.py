@@ -24,10 +24,15 @@ SHOWN: Final = 80
 """Bytes of an example."""
 
 
+def gap_end(data: bytes) -> int:
+    """Where white space and commas at the head of the data end."""
+    return _GAP.match(data).end()  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing as well
+
+
 def leading_gap(window: TextWindow) -> bytes:
     """White space and commas at the head of the window, to their end."""
     while True:
-        end = _GAP.match(window.data).end()  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing as well
+        end = gap_end(window.data)
         if end < len(window.data) or not window.more():
             return window.data[:end]
 

@@ -15,6 +15,8 @@ from tracelens.loading.places import Places, file_key, remember
 from tracelens.loading.prefetch import prefetched
 
 STDIN: Final = "-"
+SUFFIXES: Final = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+"""What a file's name says of its compression."""
 LARGEST_SURELY: Final = 1 << 28
 """Bytes of text that any compressed file may have."""
 MOST_GROWTH: Final = 300
@@ -41,7 +43,7 @@ class Source:
         """Whether the name says something else about compression than the content."""
         if self.path == STDIN or not self._head:
             return False
-        return self.path.endswith(".gz") != (self.compression == "gzip") and self.compression != "zstd"
+        return SUFFIXES.get(Path(self.path).suffix.lower(), "") != self.compression
 
     def blocks(self) -> Generator[bytes]:
         """The decompressed bytes; DamagedStreamError where they break off. Close it to stop early."""
