@@ -24,7 +24,7 @@ enum { CUT = -1, ODD = -2 };
 /* How many braces are open in an event, and in its args. */
 enum { EVENT_DEPTH = 1, ARGS_DEPTH = 2 };
 
-enum { DEEPEST = 64, LONGEST_NUMBER = 200, MOST_DIGITS = 18, MOST_DECIMALS = 8, SLOT_BITS = 10 };
+enum { DEEPEST = 64, LONGEST_NUMBER = 200, MOST_DIGITS = 18, MOST_DECIMALS = 8, SLOT_BITS = 10, CODES = 256 };
 
 enum { NO_KIND, TEXT, INTEGER, FLOAT, ARGS };
 
@@ -47,8 +47,9 @@ typedef struct {
 /* A wanted member, as in Members of members.py, and its raw value as in raw.py. */
 typedef struct {
     int64_t row, value, text_end, raw;
-    uint8_t code, first;
+    uint8_t first;
     bool sound;
+    uint8_t code;
 } Member;
 
 typedef struct {
@@ -86,7 +87,7 @@ static const uint64_t PLACE_MIX = UINT64_C(0xD1342543DE82EF95);
 /* 0 outside the text. */
 static uint8_t byte_at(const Text *text, int64_t at)
 {
-    return at >= 0 && at < text->size ? text->bytes[at] : 0;
+    return (uint64_t)at < (uint64_t)text->size ? text->bytes[at] : 0;
 }
 
 /* Zeros behind the text. */
@@ -268,11 +269,11 @@ static int64_t note(Walk *walk, Event *event, const Key *key, int64_t at, int64_
     Member *member = &walk->members[walk->member_count++];
     uint8_t first = byte_at(&walk->text, at);
     bool counts = key->kind == INTEGER || key->kind == FLOAT;
-    *member = (Member){walk->event_count, at, end - 1, 0, key->code, first, !counts};
-    if (counts && number->digits)
-        member->sound = (key->kind == INTEGER ? as_integer : as_thousandths)(number, &member->raw);
-    else if (key->kind == TEXT && first == '"')
+    *member = (Member){walk->event_count, at, end - 1, 0, first, !counts, key->code};
+    if (first == '"')
         member->raw = span_hash(&walk->text, at + 1, end - at - 2);
+    else if (counts && number->digits)
+        member->sound = (key->kind == INTEGER ? as_integer : as_thousandths)(number, &member->raw);
     else if (key->kind == TEXT)
         event->open = member;
     return end;
@@ -406,14 +407,29 @@ static int64_t take_events(Walk *walk)
     return at == text->size || byte_at(text, at) == '{' || byte_at(text, at) == ']' ? at : ODD;
 }
 
+/* The members by code, those of one code in order; bounds[code] is how many have a lower one. */
+static void sort_members(const Walk *walk, Member *sorted, int64_t *bounds)
+{
+    int64_t next[CODES];
+    memset(bounds, 0, sizeof(int64_t) * (CODES + 1));
+    for (int64_t i = 0; i < walk->member_count; i++)
+        bounds[walk->members[i].code + 1]++;
+    for (int code = 0; code < CODES; code++) {
+        next[code] = bounds[code];
+        bounds[code + 1] += bounds[code];
+    }
+    for (int64_t i = 0; i < walk->member_count; i++)
+        sorted[next[walk->members[i].code]++] = walk->members[i];
+}
+
 /* ---- Python: see _plain.pyi ---- */
 
 static PyObject *read_events(PyObject *module, PyObject *args)
 {
-    Py_buffer data, keys, events, members; /* the last two are filled */
+    Py_buffer data, keys, events, found, members, bounds;
     unsigned long long multiplier;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*y*Kw*w*", &data, &keys, &multiplier, &events, &members))
+    if (!PyArg_ParseTuple(args, "y*y*Kw*w*w*w*", &data, &keys, &multiplier, &events, &found, &members, &bounds))
         return NULL;
     Walk walk = {
         .text = {data.buf, data.len},
@@ -421,23 +437,27 @@ static PyObject *read_events(PyObject *module, PyObject *args)
         .multiplier = multiplier,
         .events = events.buf,
         .event_room = events.len / (Py_ssize_t)sizeof(Span),
-        .members = members.buf,
-        .member_room = members.len / (Py_ssize_t)sizeof(Member),
+        .members = found.buf,
+        .member_room = found.len / (Py_ssize_t)sizeof(Member),
     };
-    bool known = keys.len == (Py_ssize_t)sizeof(Key) << SLOT_BITS;
+    bool fit = keys.len == (Py_ssize_t)sizeof(Key) << SLOT_BITS && members.len >= found.len &&
+               bounds.len == (Py_ssize_t)sizeof(int64_t) * (CODES + 1);
     int64_t end = ODD;
-    if (known) {
+    if (fit) {
         Py_BEGIN_ALLOW_THREADS
         end = take_events(&walk);
+        sort_members(&walk, members.buf, bounds.buf);
         Py_END_ALLOW_THREADS
     }
     PyObject *clean = byte_at(&walk.text, end) == ']' ? Py_False : Py_True;
     PyBuffer_Release(&data);
     PyBuffer_Release(&keys);
     PyBuffer_Release(&events);
+    PyBuffer_Release(&found);
     PyBuffer_Release(&members);
-    if (!known)
-        return PyErr_Format(PyExc_ValueError, "keys: not a table of 2^%d", SLOT_BITS);
+    PyBuffer_Release(&bounds);
+    if (!fit)
+        return PyErr_Format(PyExc_ValueError, "keys of 2^%d slots, members as found, %d bounds", SLOT_BITS, CODES + 1);
     if (end == ODD)
         return Py_NewRef(Py_None);
     return Py_BuildValue("LLO", (long long)walk.event_count, (long long)walk.member_count, clean);

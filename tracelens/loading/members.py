@@ -72,7 +72,9 @@ def members_of(text: Text, frame: MarkedFrame) -> Members:
     """Find the members of all events of a frame."""
     row_of_brace = np.cumsum(frame.is_open & (frame.depth == EVENT_DEPTH)) - 1
     keys = _keys(text, frame, row_of_brace)
-    order, bounds = by_code(keys.code)
+    bounds = np.cumsum(np.bincount(keys.code, minlength=LAST_CODE + 1))
+    order = np.argsort(keys.code, kind="stable")[bounds[Key.NONE] :]
+    bounds = [0, *(bounds - bounds[Key.NONE]).tolist()]
     first, stop = (bounds[code] for code in _KINDS[Kind.TEXT])
     end = frame.closes.take(keys.string.take(order) + 1, mode="clip")
     end[first:stop] = _text_ends(frame, row_of_brace, keys, order[first:stop])
@@ -84,13 +86,6 @@ def members_of(text: Text, frame: MarkedFrame) -> Members:
     return Members(
         keys.row.take(order), keys.value.take(order), keys.first.take(order), end, np.concatenate(odd), bounds
     )
-
-
-def by_code(codes: Bytes) -> tuple[Int64s, list[int]]:
-    """The order of Members of these keys, those that no column wants left out, and where each code begins in it."""
-    bounds = np.cumsum(np.bincount(codes, minlength=LAST_CODE + 1))
-    order = np.argsort(codes, kind="stable")[bounds[Key.NONE] :]
-    return order, [0, *(bounds - bounds[Key.NONE]).tolist()]
 
 
 def _keys(text: Text, frame: MarkedFrame, row_of_brace: Int64s) -> _Keys:

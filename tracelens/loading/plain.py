@@ -14,8 +14,8 @@ import numpy as np
 
 from tracelens.loading.digits import Numbers
 from tracelens.loading.framing import Frame, MarkedFrame, frame_events
-from tracelens.loading.keys import compiled_table
-from tracelens.loading.members import Members, by_code
+from tracelens.loading.keys import LAST_CODE, compiled_table
+from tracelens.loading.members import Members
 
 try:
     from tracelens.loading import _plain
@@ -29,19 +29,12 @@ _MOST_EVENTS: Final = 1 << 15
 _MOST_MEMBERS: Final = 1 << 16
 """Of one frame: what is behind them waits for the next."""
 _KEYS, _MULTIPLIER = compiled_table()
+_BOUNDS: Final = 257
+_COLUMNS: Final = ("row", "value", "text_end", "raw", "first", "sound")
 _MEMBER: Final = np.dtype(
-    [
-        ("row", "<i8"),
-        ("value", "<i8"),
-        ("text_end", "<i8"),
-        ("raw", "<i8"),
-        ("code", "u1"),
-        ("first", "u1"),
-        ("sound", "?"),
-    ],
-    align=True,
+    [*zip((*_COLUMNS, "code"), ("<i8", "<i8", "<i8", "<i8", "u1", "?", "u1"), strict=True)], align=True
 )
-"""A member as the compiled pass writes it: columns of Members and of their raw values."""
+"""A member as the compiled pass writes it: columns of Members and of their raw values, and its key's code."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,25 +57,19 @@ def plain_events(data: bytes) -> PlainFrame | None:
     """The same, as many as fit into a frame, if all of `data` is plain up to the end of the array."""
     if compiled is None:
         return None
-    spans, members = np.empty((_MOST_EVENTS, 2), dtype=np.int64), np.empty(_MOST_MEMBERS, dtype=_MEMBER)
-    found = compiled(data, _KEYS, _MULTIPLIER, spans, members)
+    spans, bounds = np.empty((_MOST_EVENTS, 2), dtype=np.int64), np.empty(_BOUNDS, dtype=np.int64)
+    members, scratch = np.empty((2, _MOST_MEMBERS), dtype=_MEMBER)
+    found = compiled(data, _KEYS, _MULTIPLIER, spans, scratch, members, bounds)
     if found is None:
         return None
     events, count, clean = found
     starts, ends = np.ascontiguousarray(spans[:events].T)
     if not events or not _is_utf8(data, int(ends[-1]) + 1):
         return None
-    order, bounds = by_code(members["code"][:count])
-    column = members.take(order)
+    row, value, text_end, raw, first, sound = (members[name][:count] for name in _COLUMNS)
     none_odd = np.empty(0, dtype=np.int64)
-    return PlainFrame(
-        starts,
-        ends,
-        (),
-        clean,
-        Members(column["row"], column["value"], column["first"], column["text_end"], none_odd, bounds),
-        Numbers(column["raw"], column["sound"]),
-    )
+    said = Members(row, value, first, text_end, none_odd, bounds[: LAST_CODE + 2].tolist())
+    return PlainFrame(starts, ends, (), clean, said, Numbers(raw, sound))
 
 
 def _is_utf8(data: bytes, stop: int) -> bool:

@@ -24,7 +24,7 @@ from tracelens.loading.slab import Slab
 from tracelens.loading.soundness import DAMAGED, SoundnessCheck
 from tracelens.loading.tables import METADATA_PHASE, PROCESS_NAME, THREAD_NAME, Tables
 from tracelens.loading.texts import UNDECODABLE, TextReader
-from tracelens.loading.words import Hashes, mixed, span_hash
+from tracelens.loading.words import Hashes, mixed
 from tracelens.model import arguments
 from tracelens.model.events import ABSENT, Int64s
 
@@ -155,8 +155,8 @@ def _fill_phase(slab: Slab, batch: Batch) -> None:
     """The one character of `ph`."""
     phases = slab.members.having(Key.PHASE)
     value, rows = slab.members.value[phases], slab.members.row[phases]
-    slab.odd[rows[slab.text.at(value + 2) != QUOTE]] = True
-    batch.phase[rows] = slab.text.at(value + 1)
+    slab.odd[rows[slab.members.text_end[phases] != value + 2]] = True
+    batch.phase[rows] = np.frombuffer(slab.data, dtype=np.uint8).take(value + 1)
 
 
 def _words_of_lanes(slab: Slab, members: Int64s) -> npt.NDArray[np.bool_]:
@@ -240,7 +240,5 @@ def _lane_hashes(slab: Slab, members: Int64s, values: Int64s) -> Hashes:
     hashes = np.where(given, values[members], _NO_LANE).view(np.uint64) + np.uint64(1)
     words = np.flatnonzero(given & (slab.members.first[members] == QUOTE))
     if len(words):
-        start = slab.members.value[members[words]] + 1
-        length = slab.members.text_end[members[words]] - start
-        hashes[words] = mixed(span_hash(slab.text, start, length) + _WORD)
+        hashes[words] = mixed(values[members[words]].view(np.uint64) + _WORD)
     return hashes

@@ -1,4 +1,4 @@
-"""One slab under the vectorised decoder: its text, its members and the events set aside as odd."""
+"""One slab under the vectorised decoder: its members, what they say and the events set aside as odd."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class Slab:
 
     data: bytes
     frame: Frame
-    text: Text
     members: Members
     raw: Numbers
     """What each member says before its text is numbered."""
@@ -39,15 +38,15 @@ class Slab:
     @classmethod
     def of(cls, data: bytes, frame: AnyFrame) -> Slab:
         """Find the members of a frame's events."""
-        text = Text.of(memoryview(data)[: frame.stop])
         if isinstance(frame, PlainFrame):
-            return cls(data, frame, text, frame.members, frame.raw, np.zeros(len(frame), dtype=np.bool_))
+            return cls(data, frame, frame.members, frame.raw, np.zeros(len(frame), dtype=np.bool_))
+        text = Text.of(memoryview(data)[: frame.stop])
         members = members_of(text, frame)
         odd = np.zeros(len(frame), dtype=np.bool_)
         odd[members.odd] = True
         odd[_not_utf8(data, frame)] = True
         odd[_with_escaped_keys(data, text, frame)] = True
-        return cls(data, frame, text, members, raw_values(text, members), odd)
+        return cls(data, frame, members, raw_values(text, members), odd)
 
     def event(self, row: int) -> bytes:
         """Text of one event."""
