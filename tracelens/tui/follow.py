@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracelens.model.events import ABSENT, DEVICE_WORK, SUBMITS, Bools, Category, Int64s, Trace
+from tracelens.model.events import ABSENT, DEVICE_WORK, SUBMITS, Bools, Category, Int64s, Trace, among
 from tracelens.model.intervals import covered
 from tracelens.tui.inks import Ink
 from tracelens.tui.lanes import Lane
@@ -21,7 +21,7 @@ def follow(trace: Trace, row: int) -> int:
         return _first(trace, trace.links.launch == row)
     inside = (events.lane == events.lane[row]) & (events.start >= events.start[row])
     inside &= (events.start < events.end[row]) & (events.category == Category.RUNTIME)
-    return _first(trace, inside & np.isin(events.role, SUBMITS))
+    return _first(trace, inside & among(events.role, SUBMITS))
 
 
 def follow_back(trace: Trace, row: int) -> int:

@@ -13,7 +13,19 @@ import numpy.typing as npt
 from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Timeline
-from tracelens.model.events import ABSENT, NO_STREAM, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace
+from tracelens.model.events import (
+    ABSENT,
+    NO_STREAM,
+    SUBMITS,
+    Bools,
+    Bytes,
+    Category,
+    Int32s,
+    Int64s,
+    Role,
+    Trace,
+    among,
+)
 from tracelens.model.nesting import enclosing_among
 from tracelens.tui.coverage import Coverage
 from tracelens.tui.inks import CLASS_INKS, Ink
@@ -168,7 +180,7 @@ def _threads(trace: Trace) -> list[Lane]:
     rows = {kind: _host_rows(trace, kind) for kind in (Category.OPERATOR, Category.RUNTIME, Category.PYTHON)}
     calls = rows[Category.RUNTIME]
     size = len(trace.lanes)
-    launches = np.bincount(events.lane[calls[np.isin(events.role[calls], SUBMITS)]], minlength=size)
+    launches = np.bincount(events.lane[calls[among(events.role[calls], SUBMITS)]], minlength=size)
     number = np.bincount(events.lane[np.concatenate(list(rows.values()))], minlength=size)
     lanes: list[Lane] = []
     for thread in np.lexsort((-number, -launches))[: np.count_nonzero(number)].tolist():

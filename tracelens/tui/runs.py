@@ -9,7 +9,7 @@ import numpy as np
 
 from tracelens.analysis.handles import DEVICE_EVENT, handles_of
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import ABSENT, SUBMITS, Category
+from tracelens.model.events import ABSENT, SUBMITS, Category, among
 from tracelens.tui.steps import Step, typical_step
 
 
@@ -43,7 +43,7 @@ def step_facts(analysis: Analysis, form: str) -> StepFacts:
     work = np.flatnonzero((owner != ABSENT) & events.device_work() & (events.device == analysis.device))
     # Those of the step that is shown come first, so that examples are of it.
     work = work[np.argsort(owner[work] != step.number, kind="stable")]
-    calls = (owner != ABSENT) & (events.category == Category.RUNTIME) & np.isin(events.role, SUBMITS)
+    calls = (owner != ABSENT) & (events.category == Category.RUNTIME) & among(events.role, SUBMITS)
     numbers, first, inverse = np.unique(events.name[work], return_index=True, return_inverse=True)
     count = np.bincount(inverse, minlength=len(numbers)) / steps
     total = np.bincount(inverse, weights=events.duration[work], minlength=len(numbers)) / steps

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """One trace, judged over one window. Everything that is slow to make is made when it is first asked for."""
+    """One trace, judged over one window."""
 
     path: str
     analysis: Analysis

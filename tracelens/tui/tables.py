@@ -101,10 +101,6 @@ def _count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _file(where: str) -> str:
-    return short_place(where)
-
-
 def _numbers(rows: Rows, name: str) -> npt.NDArray[Any]:
     """A column of numbers, NaN where there is none."""
     values = rows[name]
@@ -131,7 +127,7 @@ def _operators(rows: Rows) -> list[Column]:
         Column("count", rows["count"], _count, ">", spare=True),
         Column("launches", rows["launches"], _count, ">", spare=True),
         Column("operator", rows["name"], gives_way=True),
-        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
+        Column("where", rows["where"], short_place, spare=True, shorten=cut_left),
         Column("example", rows["example"], spare=True),
     ]
 
@@ -143,7 +139,7 @@ def _gaps(rows: Rows) -> list[Column]:
         Column("at", rows["start_ns"], duration, ">", spare=True),
         Column("cause", rows["class"] + "." + rows["part"]),
         Column("operator", rows["operator"], gives_way=True),
-        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
+        Column("where", rows["where"], short_place, spare=True, shorten=cut_left),
         Column("after", rows["after"], kernel_title, gives_way=True, spare=True, shorten=cut),
     ]
 
@@ -157,7 +153,7 @@ def _syncs(rows: Rows) -> list[Column]:
         Column("while busy", rows["busy_overlap_ns"], duration, ">", spare=True),
         Column("call", rows["call"], gives_way=True),
         Column("operator", rows["operator"], gives_way=True, spare=True),
-        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
+        Column("where", rows["where"], short_place, spare=True, shorten=cut_left),
     ]
 
 
@@ -169,7 +165,7 @@ def _launches(rows: Rows) -> list[Column]:
         Column("kernels", rows["kernels"], _count, ">"),
         Column("call", rows["call"], gives_way=True),
         Column("operator", rows["operator"], gives_way=True),
-        Column("where", rows["where"], _file, spare=True, shorten=cut_left),
+        Column("where", rows["where"], short_place, spare=True, shorten=cut_left),
     ]
 
 

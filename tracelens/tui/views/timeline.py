@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,7 +13,7 @@ from tracelens.model.events import ABSENT
 from tracelens.reporting.printable import printable
 from tracelens.tui.actions import TIMELINE, bindings
 from tracelens.tui.atlas import Atlas
-from tracelens.tui.follow import follow, follow_back
+from tracelens.tui.follow import GapWalk, follow, follow_back
 from tracelens.tui.pages.details import brief
 from tracelens.tui.search import Query
 from tracelens.tui.selection import Selection
@@ -261,26 +262,17 @@ class TimelineView(Vertical, can_focus=True):
 
     # -- gaps -----------------------------------------------------------------------------------------------
 
-    def next_gap(self) -> bool:
-        """To the gap after the cursor."""
-        return self._walked(self.state.walk_gaps(lambda walk, ns: walk.after(ns)))
-
-    def previous_gap(self) -> bool:
-        """To the gap before the cursor."""
-        return self._walked(self.state.walk_gaps(lambda walk, ns: walk.before(ns)))
-
-    def worst_gap(self) -> bool:
-        """To the longest gap of the window that is judged; from there to the next longest."""
-        current = self.state.slice if self.state.selection.gap != ABSENT else ABSENT
-        return self._walked(self.state.walk_gaps(lambda walk, ns: walk.worst(current)))
-
-    def _walked(self, found: bool) -> bool:
-        self.sync()
-        return found
-
     def walk(self, way: str) -> None:
-        """Go to a gap: "next_gap", "previous_gap" or "worst_gap"."""
-        {"next_gap": self.next_gap, "previous_gap": self.previous_gap, "worst_gap": self.worst_gap}[way]()
+        """Go to the "next_gap", the "previous_gap" or the "worst_gap": the longest of the window that is judged, from
+        there the next longest."""
+        current = self.state.slice if self._on_gap else ABSENT
+        ways: dict[str, Callable[[GapWalk, int], int]] = {
+            "next_gap": GapWalk.after,
+            "previous_gap": GapWalk.before,
+            "worst_gap": lambda walk, ns: walk.worst(current),
+        }
+        self.state.walk_gaps(ways[way])
+        self.sync()
 
     # -- mouse ----------------------------------------------------------------------------------------------
 

@@ -23,8 +23,8 @@ class Lines(ScrollView, can_focus=False):
     Lines { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
     """
 
-    def __init__(self, rows: Sequence[Row] = (), *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, rows: Sequence[Row] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._rows = list(rows)
 
     def on_mount(self) -> None:
