@@ -231,7 +231,7 @@ def test_a_loader_that_a_busy_device_hides_says_so() -> None:
     for bare_ms, hides in ((1.01 * device, True), (1.2 * device, False)):
         told = check_all(found, {**forms, "eager": Form(bare_ms, bare_ms, bare_ms, "predicted")})
         loading = next(finding for finding in told if finding.rule == "data_loading")
-        assert "of the traced step" in loading.title
+        assert "of the traced time" in loading.title
         assert loading.title.endswith(HIDES) == hides
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any, get_type_hints
 
+import numpy as np
 import orjson
 import pytest
 
@@ -92,6 +93,18 @@ def test_the_costliest_rows_come_first_and_a_limit_keeps_them() -> None:
     assert [row["handle"] for row in limited["tables"]["gaps"]] == ["g-1"]
     assert limited["table_rows"] == report.document["table_rows"]
     assert limited["table_rows"]["gaps"] == 2
+
+
+def test_each_table_is_ranked_by_one_column_that_is_shown() -> None:
+    analysis = example.analysis()
+    operators = analysis.tables["operators"]
+    host, device = np.array([5, 900, 5]), np.array([1_000, 0, 2_000])
+    alike = operators.take(np.zeros(3, dtype=np.int64))
+    found = replace(alike, columns={**alike.columns, "host_ns": host, "device_ns": device})
+    ranked = Report(replace(analysis, tables={**analysis.tables, "operators": found}), example.advice())
+    rows = ranked.document["tables"]["operators"]
+    assert [(row["host_ns"], row["device_ns"]) for row in rows] == [(900, 0), (5, 2_000), (5, 1_000)]
+    assert "Operators by host time over 3 traced steps" in ranked.to_text()
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 1000])

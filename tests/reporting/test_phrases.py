@@ -35,7 +35,7 @@ def test_the_verdict_in_one_line(verdict: str, own: str, line: str) -> None:
 
 
 def test_what_a_repair_allows_is_told_without_the_details_of_what_to_repair() -> None:
-    slow = Blocker("host_work", "a data loader that holds up the device for 28 % of the traced step", None, 1.0, "Do.")
+    slow = Blocker("host_work", "a data loader that holds up the device for 28 % of the traced time", None, 1.0, "Do.")
     document = judged("compile", eager=Form(4.4, 4.0, 4.9, "measured", blockers=(slow,)))
     document["recommendation"]["fix_first"] = [{"blocker": "host_work", "where": None, "advice": "Do."}]
     assert "After repair (a data loader that holds up the device): both, " in phrases.headline(document)
@@ -250,7 +250,7 @@ def test_the_other_forms_in_a_few_words() -> None:
     assert phrases.alternatives(judged("both", replay=blocked)) == (
         "Not compile alone: 3.91 ms. Replay blocked: 32 .item() a step. Nothing in the trace blocks both."
     )
-    assert phrases.alternatives(judged("replay")).endswith("Replay is held up by: 32 .item() a step at model.py:41.")
+    assert phrases.alternatives(judged("replay")).endswith("Blockers of replay: 32 .item() a step at model.py:41.")
     assert phrases.alternatives(judged("abstain")) == ""
 
 
@@ -334,7 +334,7 @@ def test_a_form_whose_outputs_differ_says_so_and_pays_for_nothing(error: float, 
     wrong = Form(0.5, 0.5, 0.5, "measured", outputs="differ", largest_error=error, break_even_steps=9.0, setup_s=1.0)
     document = judged("neither", replay=wrong)
     row = next(row for row in phrases.form_rows(document) if row.name == "replay")
-    assert row.held_up.endswith(said)
+    assert row.blocked_by.endswith(said)
     assert row.pays_after == ""
     assert runs.set_up(document) == ""
     assert "Not replay: 0.50 ms, its outputs differ." in phrases.alternatives(document)

@@ -49,7 +49,7 @@ class Observation:
     stops: bool = False
     """A capture was tried and failed on it."""
     share: float = 0.0
-    """Share of the traced step that its repair saves in any form."""
+    """Share of the traced time that its repair saves in any form."""
 
     @property
     def vetoes(self) -> bool:
@@ -191,7 +191,7 @@ def _allocations(analysis: Analysis) -> Observation | None:
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
     share = analysis.attribution.share("dispatch", "allocator") if counts.min() else 0.0
-    taking = f", which hold up the device for {percent(share)} of the traced step" if share >= COSTLY else ""
+    taking = f", which hold up the device for {percent(share)} of the traced time" if share >= COSTLY else ""
     message = often(counts, "call", " to allocate or free device memory") + taking
     found = _observe(counts, "allocation", message, advice)
     return replace(found, share=share)
@@ -203,7 +203,7 @@ def _loader(analysis: Analysis) -> Observation | None:
     if share < LOADER_SHARE:
         return None
     advice = "Load ahead: more workers, pinned memory, a prefetching copy stream; keep loading outside the region."
-    message = f"a data loader that holds up the device for {percent(share)} of the traced step"
+    message = f"a data loader that holds up the device for {percent(share)} of the traced time"
     return Observation(Blocker("host_work", message, None, 1.0, advice), True, share=share)
 
 
@@ -215,7 +215,7 @@ def _outside(analysis: Analysis) -> Observation | None:
     if share < LOADER_SHARE or not each.all():
         return None
     advice = "Move it out of the step: to a worker process, onto the device, or behind the launches of the next step."
-    message = f"host work outside PyTorch that holds up the device for {percent(share)} of the traced step"
+    message = f"host work outside PyTorch that holds up the device for {percent(share)} of the traced time"
     return Observation(Blocker("outside_work", message, None, 1.0, advice), True, share=share)
 
 

@@ -30,4 +30,4 @@ def _title(seen: Observation) -> str:
     """The observation as a sentence's head, with its place."""
     message = seen.blocker.message
     where = f" ({seen.blocker.where})" if seen.blocker.where else ""
-    return f"To mind in a capture: {message}{where}"
+    return f"May block a capture: {message}{where}"

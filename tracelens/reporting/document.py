@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 _WITH_STEPS: Final = frozenset({"profiler_step", "annotation", "period", "single_step"})
 _SOME: Final = 1000
-_COST: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "kernels": (("total_ns",),),
-    "operators": (("host_ns", "device_ns"),),
-    "gaps": (("ns",),),
-    "syncs": (("saving_high_ns",), ("ns",)),
-    "launches": (("ns",),),
+_COST: Final[Mapping[str, tuple[str, ...]]] = {
+    "kernels": ("total_ns",),
+    "operators": ("host_ns", "device_ns"),
+    "gaps": ("ns",),
+    "syncs": ("saving_high_ns", "ns"),
+    "launches": ("ns",),
 }
-"""By which sums of columns the rows of a table are ranked; a later one decides between equals."""
+"""By which columns the rows of a table are ranked; a later one decides between equals."""
 
 
 def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: int | None = None) -> schema.Document:
@@ -216,7 +216,7 @@ def _recommendation(advised: Recommendation) -> schema.RecommendationEntry:
 def _costliest(analysis: Analysis, name: str, limit: int | None) -> Table:
     """The rows of a table with the document's columns, costliest first, at most `limit` of them."""
     table = analysis.tables[name]
-    costs = [-np.sum([table[column] for column in columns], axis=0) for columns in _COST[name]]
+    costs = [-table[column] for column in _COST[name]]
     found = table.take(np.lexsort(costs[::-1])[:limit])
     columns = dict(found.columns)
     if name == "gaps":

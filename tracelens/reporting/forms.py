@@ -1,4 +1,4 @@
-"""The four forms as rows, read from the report document: their times, and what holds them up."""
+"""The four forms as rows, read from the report document: their times, and what blocks them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FormRow(NamedTuple):
     predicted: str
     """What the trace alone predicts of a measured form, with the error, or that it predicted that it cannot run."""
     pays_after: str
-    held_up: str
+    blocked_by: str
     """What blocks the form or costs it time, or why its time is not known."""
     advised: bool
 
@@ -77,7 +77,7 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
                 predicted=runs.beside(form) or _refuted(document, form),
                 pays_after=runs.pays_after(form),
-                held_up=held_up(form) or failure(form),
+                blocked_by=blocked_by(form) or failure(form),
                 advised=name == advised_form(document),
             )
 
@@ -90,19 +90,19 @@ def _refuted(document: Document, form: FormEntry) -> str:
     return "cannot run" if ran and told else ""
 
 
-def held_up(form: FormEntry) -> str:
+def blocked_by(form: FormEntry) -> str:
     """What blocks a form, costs it time or forbids it, with the places; "" when nothing does."""
     told = [_at(blocker["message"], blocker["where"]) for blocker in form["blockers"]]
     more = [f"{len(told) - SHOWN_REASONS} more"] if len(told) > SHOWN_REASONS else []
     return "; ".join([*_differs(form), *told[:SHOWN_REASONS], *more])
 
 
-def hold_ups(document: Document) -> dict[str, list[str]]:
-    """Forms by what holds them up: what several have in common is said once."""
+def blocked_forms(document: Document) -> dict[str, list[str]]:
+    """Forms by what blocks them: what several have in common is said once."""
     found: dict[str, list[str]] = {}
     for row in form_rows(document):
-        if row.held_up:
-            found.setdefault(row.held_up, []).append(row.name)
+        if row.blocked_by:
+            found.setdefault(row.blocked_by, []).append(row.name)
     return found
 
 

@@ -64,14 +64,14 @@ def _forms(document: Document) -> Iterator[str]:
         Column("speed-up", ">"),
         Column("source"),
         *([Column("predicted (off)", ">"), Column("set-up pays after", ">")] if document["run"] else []),
-        Column("held up by"),
+        Column("blockers"),
     ]
     rows = (
         [
             f"**{row.name}**" if row.advised else row.name,
             *map(escaped, row[1:5]),
             *([row.predicted, row.pays_after] if document["run"] else []),
-            escaped(row.held_up),
+            escaped(row.blocked_by),
         ]
         for row in phrases.form_rows(document)
     )

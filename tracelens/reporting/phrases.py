@@ -11,9 +11,9 @@ from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.advice.verdict import TOLERANCE
 from tracelens.model import units
-from tracelens.reporting.forms import FORMS, advised_form, candidates, failure, held_up, own_form, source, span
+from tracelens.reporting.forms import FORMS, advised_form, blocked_by, candidates, failure, own_form, source, span
+from tracelens.reporting.forms import blocked_forms as blocked_forms
 from tracelens.reporting.forms import form_rows as form_rows
-from tracelens.reporting.forms import hold_ups as hold_ups
 from tracelens.reporting.printable import head, short_place
 from tracelens.reporting.schema import AfterFixEntry, Document, FindingEntry, FormEntry, RepairEntry
 from tracelens.reporting.undecided import cannot_tell, is_guess
@@ -175,9 +175,9 @@ def alternatives(document: Document) -> str:
     told += [f"Unknown: {', '.join(unknown)}."] if unknown else []
     if advised == own or form["source"] != "predicted":
         return " ".join(told)
-    reasons, label = held_up(form), advised.capitalize()
+    reasons = blocked_by(form)
     free = f"Nothing in the trace blocks {advised}."
-    return " ".join([*told, f"{label} is held up by: {reasons}." if reasons else free])
+    return " ".join([*told, f"Blockers of {advised}: {reasons}." if reasons else free])
 
 
 def confidence(document: Document) -> str:
@@ -325,7 +325,7 @@ _FIX: Final = {rule.id: rule.fix for rule in RULES if rule.fix}
 _EXPECTED: Final = frozenset(rule.id for rule in RULES if rule.expects)
 _BOUND: Final = "device_limit"
 """The rule that tells a step at its device's limit."""
-_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)| for \d+ % of the traced step")
+_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)| for \d+ % of the traced time")
 _STRETCH: Final = {"whole": "the whole trace as one step", "range": "the range as one step"}
 _RECORDED: Final = {
     "compile": "a compiled step",

@@ -123,8 +123,8 @@ def _hidden(columns: list[Column], lines: list[list[str]], titles: str, page: Pa
 
 
 def _form_notes(document: Document, page: Page) -> Iterator[str]:
-    """What holds forms up, and when measured ones have paid for their set-up."""
-    for reason, names in phrases.hold_ups(document).items():
+    """What blocks forms, and when measured ones have paid for their set-up."""
+    for reason, names in phrases.blocked_forms(document).items():
         yield from page.text(f"{', '.join(names)}: {reason}", "      ", "    ")
     yield from page.text(runs.set_up(document), "    ")
     yield from page.text(runs.not_compared(document), "    ")

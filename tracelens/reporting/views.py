@@ -33,9 +33,9 @@ def views(document: Document) -> Iterator[View]:
     base_ns = document["trace"]["base_ns"]
     for table, title, columns in (
         ("kernels", "Kernels launched", _KERNELS),
-        ("operators", "Operators", _OPERATORS),
+        ("operators", "Operators by host time", _OPERATORS),
         ("gaps", "Longest gaps", _gaps(base_ns)),
-        ("syncs", "Sync points", _SYNCS),
+        ("syncs", "Sync points by saving", _SYNCS),
     ):
         rows = tuple(tuple(cell(row) for _, cell in columns) for row in document["tables"][table])
         if rows:

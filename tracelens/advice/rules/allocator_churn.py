@@ -22,7 +22,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         "dispatch.allocator",
         SHARE,
-        "Device memory is allocated or freed for {share} of the traced step",
+        "Device memory is allocated or freed for {share} of the traced time",
         "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented.",
     )
 

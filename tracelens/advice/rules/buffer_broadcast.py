@@ -33,7 +33,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"Buffers are broadcast in every forward pass, and the device waits {percent(share)} of the traced step while "
+        f"Buffers are broadcast in every forward pass, and the device waits {percent(share)} of the traced time while "
         "the host packs them",
         host_saving_ms(analysis, forms, waiting),
         evidence.handles(analysis, "k", sent),

@@ -35,7 +35,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         "dispatch.compiler",
         SHARE,
-        "Guards and wrappers of compiled code hold up the device for {share} of the traced step",
+        "Guards and wrappers of compiled code hold up the device for {share} of the traced time",
         REPLAYED if analysis.form in ("replay", "both") else COMPILED,
     )
 

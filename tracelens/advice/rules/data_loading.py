@@ -22,7 +22,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         "dispatch.input",
         SHARE,
-        "The data loader holds up the device for {share} of the traced step",
+        "The data loader holds up the device for {share} of the traced time",
         "More workers, prefetch_factor, persistent_workers and pinned memory; neither compile nor replay helps here.",
     )
 

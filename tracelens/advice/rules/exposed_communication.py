@@ -24,7 +24,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"Communication that nothing hides takes {percent(share)} of the traced step",
+        f"Communication that nothing hides takes {percent(share)} of the traced time",
         per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]),
         tuple(kernels.first(EVIDENCE)["example"]),
         "Overlap it with computation (buckets, prefetch), send less, and compare ranks for a late one.",

@@ -29,7 +29,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"Launching the graph holds up the device for {percent(share)} of the traced step: {duration(call)} for "
+        f"Launching the graph holds up the device for {percent(share)} of the traced time: {duration(call)} for "
         f"{counted(nodes, 'node')}",
         host_saving_ms(analysis, forms, analysis.attribution.parts["launch"]["graph"]),
         evidence.handles(analysis, "l", evidence.longest(analysis, rows)),

@@ -41,7 +41,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(idle),
-        f"The device is idle for {percent(idle)} of the traced step while the host prepares launches",
+        f"The device is idle for {percent(idle)} of the traced time while the host prepares launches",
         _saving(forms),
         tuple(longest["handle"]),
         ADVICE.get(analysis.form, REPAIR if _stays(forms) else LAUNCH_LESS),

@@ -35,7 +35,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"The host works outside PyTorch for {percent(share)} of the traced step: "
+        f"The host works outside PyTorch for {percent(share)} of the traced time: "
         f"{counted(len(found), 'stretch', 'stretches')} of up to {duration(int(longest[1] - longest[0]))} without an "
         f"operator{doing}",
         host_saving_ms(analysis, forms, length(found)),

@@ -39,7 +39,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         severity(share),
         f"The optimizer launches {each:.0f} kernels a step, one tensor at a time, and the device waits for them for "
-        f"{percent(share)} of the step",
+        f"{percent(share)} of the traced time",
         host_saving_ms(analysis, forms, waiting),
         evidence.handles(analysis, "k", single),
         "Give it fused=True, or foreach=True; with capturable=True it can be captured. Where it has neither, "

@@ -31,7 +31,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         "info",
-        f"{counted(len(syncs), 'wait')} {takes} the host {percent(spent / window)} of the traced step, and the device "
+        f"{counted(len(syncs), 'wait')} {takes} the host {percent(spent / window)} of the traced time, and the device "
         f"works for {percent(busy / spent)} of that",
         None,
         tuple(syncs.largest("ns", EVIDENCE)["handle"]),

@@ -14,7 +14,7 @@ from tracelens.analysis.results import Analysis
 from tracelens.model.units import NS_PER_MS, milliseconds, percent
 
 IDLE: Final = 0.1
-"""Share of the traced step in which the device waits for the host. [judgement]"""
+"""Share of the traced time in which the device waits for the host. [judgement]"""
 LEFT: Final = 0.5
 """Share of the idle time that may be left without the profiler, to call it the profiler's. [mostly]"""
 BALANCED: Final = 1.1
@@ -34,7 +34,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         "info",
-        f"The idle {percent(idle)} of the traced step are mostly the profiler's{hides}: without it the step takes "
+        f"The idle {percent(idle)} of the traced time are mostly the profiler's{hides}: without it the step takes "
         f"about {milliseconds(eager)} ms, its kernels {milliseconds(busy)} ms",
         None,
         (),

@@ -26,7 +26,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"The device idles for {percent(share)} of the traced step although its next work is launched",
+        f"The device idles for {percent(share)} of the traced time although its next work is launched",
         None,
         tuple(longest["handle"]),
         "The host is not the cause, so launching less does not help. Look for a stream that waits for another or for a "

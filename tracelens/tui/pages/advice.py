@@ -51,10 +51,10 @@ def _first(document: Document, width: int) -> Iterator[Row]:
 
 
 def _blockers(document: Document, width: int) -> Iterator[Row]:
-    """What holds up which forms."""
-    reasons = phrases.hold_ups(document)
+    """What blocks which forms."""
+    reasons = phrases.blocked_forms(document)
     if reasons:
-        yield head("What holds the forms up")
+        yield head("Blockers")
     for reason, names in reasons.items():
         yield from wrapped(f"{', '.join(names)}: {reason}", width, Look.PLAIN, "  ")
     if reasons:

@@ -76,7 +76,7 @@ def _forms(document: Document, width: int) -> Iterator[Row]:
     longest = max((_high(document["forms"][form.name]) for form in rows), default=0.0)
     if not longest:
         return
-    yield head("Four ways to run the step, ms")
+    yield head(f"Four ways to run {phrases.unit(document)}, ms")
     space = max(width - 56, 8)
     for form in rows:
         entry = document["forms"][form.name]
@@ -88,7 +88,7 @@ def _forms(document: Document, width: int) -> Iterator[Row]:
         bar = _bar(entry, longest, space, FORM_INKS[form.name])
         yield (mark, name, Piece(numbers), *bar, quiet(f" {cut(said, 22)}"))
     told = phrases.alternatives(document)
-    for reason, names in phrases.hold_ups(document).items():
+    for reason, names in phrases.blocked_forms(document).items():
         if reason not in told:
             yield from wrapped(f"{', '.join(names)}: {reason}", width, Look.QUIET, "  ")
     yield EMPTY
