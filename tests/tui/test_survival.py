@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import pty
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 from textual.driver import Driver
+from textual.events import Resize
+from textual.geometry import Size
 
 from tests.tui.screens import opened
 from tracelens.cli import view
@@ -49,6 +52,19 @@ def test_odd_input_does_not_end_the_app(eager: Path) -> None:
     assert b"Error" not in app.seen
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux opens pseudo terminals in this way")
+def test_a_window_that_is_dragged_while_the_app_starts_does_not_keep_it_from_drawing_or_ending(eager: Path) -> None:
+    app = _App(eager)
+    app.wait(b"?1049h")
+    for rows, columns in ((10, 200), (5, 10), (100, 200), (100, 60), (3, 10), (40, 1), (2, 5), (1, 1)):
+        app.resize(rows, columns)
+        time.sleep(0.03)
+    app.resize(40, 120)
+    app.wait(b"What costs most")
+    app.send(b"\x03")
+    assert app.exit_code() == 0
+
+
 class _App:
     """The program on a pseudo terminal of its own."""
 
@@ -57,7 +73,10 @@ class _App:
         self._pid, self._terminal = pty.fork()
         if not self._pid:
             os.execv(sys.executable, [sys.executable, "-m", "tracelens", str(path)])
-        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        self.resize(40, 120)
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def send(self, keys: bytes) -> None:
         os.write(self._terminal, keys)
@@ -107,6 +126,26 @@ async def test_a_terminal_that_is_too_small_takes_no_key_but_q(eager: Path, over
         await pilot.resize_terminal(20, 5)
         await pilot.press("q")
     assert app.return_code == 0
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("overlay", ["", "e", "question_mark", "ctrl+p"])
+async def test_sizes_that_wait_while_nothing_is_drawn_do_not_follow_each_other_for_ever(
+    eager: Path, overlay: str
+) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press(*filter(None, [overlay]))
+        await pilot.pause()
+        with app.batch_update():
+            for size in (Size(200, 20), app.size):
+                app.screen.post_message(Resize(size, size))
+                app.screen.call_later(lambda: None)
+            await asyncio.sleep(0.1)
+        await pilot.resize_terminal(100, 30)
+        await pilot.press("escape", "3")
+        await pilot.pause()
+        assert app.view == "kernels"
+        assert app.screen.size == (100, 30)
 
 
 async def test_a_defect_is_kept_for_the_command_line(eager: Path) -> None:

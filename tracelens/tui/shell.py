@@ -23,6 +23,7 @@ from tracelens.exitcodes import ExitCode
 from tracelens.tui import clipboard
 from tracelens.tui.actions import EVERYWHERE, bindings
 from tracelens.tui.plain import PlainText
+from tracelens.tui.resizing import SizedOnce
 from tracelens.tui.rows import Look, Row, row, strong, wrapped
 from tracelens.tui.signals import end_cleanly, resume_once
 from tracelens.tui.terminal import erasing, lenient
@@ -34,13 +35,13 @@ from tracelens.tui.widgets.prompt import Prompt
 SMALLEST = (60, 16)
 
 
-class Ground(Screen[None]):
+class Ground(SizedOnce, Screen[None]):
     """The screen below all dialogs. Widgets show that they have the focus: it need not be painted anew for that."""
 
     focused = reactive[Widget | None](None, repaint=False)
 
 
-class Palette(CommandPalette):
+class Palette(SizedOnce, CommandPalette):
     """The command palette; a page of it may be asked for before it has room for a line."""
 
     def _action_command_list(self, action: str) -> None:

@@ -9,11 +9,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from tracelens.tui.resizing import SizedOnce
 from tracelens.tui.rows import Look, Piece, Row, row
 from tracelens.tui.widgets.lines import Lines
 
 
-class TextDialog(ModalScreen[None]):
+class TextDialog(SizedOnce, ModalScreen[None]):
     """Rows that scroll; Esc, q or Enter leaves."""
 
     DEFAULT_CSS = """
@@ -51,7 +52,7 @@ class TextDialog(ModalScreen[None]):
         self.query_one(Lines).scroll_relative(y=by, animate=False)
 
 
-class ChoiceDialog(ModalScreen[str | None]):
+class ChoiceDialog(SizedOnce, ModalScreen[str | None]):
     """Choose one of a few by its key."""
 
     DEFAULT_CSS = """
