@@ -15,6 +15,7 @@ from tracelens.advice.fed_back import first_fed
 from tracelens.advice.outside import outside_ns
 from tracelens.analysis.recording import incomplete_steps
 from tracelens.analysis.results import Analysis, Steps
+from tracelens.analysis.typical import of_typical_steps, typical_steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
@@ -105,10 +106,11 @@ def find_region(analysis: Analysis) -> Region | None:
     runs = _launched(trace, steps, analysis.device)
     if not runs:
         return None
-    chosen, alike = _comparable(trace, runs, incomplete_steps(trace, steps, analysis.device))
+    typical, mean = typical_steps(analysis), of_typical_steps(analysis)
+    chosen, alike = _comparable(trace, runs, incomplete_steps(trace, steps, analysis.device), typical)
     work = runs[chosen]
     durations = _durations(trace, alike, work)
-    shapes, host = _shapes(trace), _Host(trace, steps, chosen)
+    shapes, host = _shapes(trace), _Host(trace, steps, chosen, typical)
     call = trace.links.launch[work].astype(np.int64)
     waits = host.waits()
     fork, source = host.edges(call)
@@ -127,10 +129,10 @@ def find_region(analysis: Analysis) -> Region | None:
         host=host.length(),
         call=host.call,
         operators=float((trace.events.category[host.rows] == Category.OPERATOR).sum()),
-        recorded=_per_step(analysis, analysis.attribution.window_ns),
-        busy=_busy(analysis, alike, durations),
+        recorded=_per_step(mean, mean.attribution.window_ns),
+        busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
         speed=1.0,
-        outside=outside_ns(analysis),
+        outside=outside_ns(mean),
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),
@@ -142,10 +144,12 @@ def find_region(analysis: Analysis) -> Region | None:
     )
 
 
-def _comparable(trace: Trace, runs: dict[int, Int64s], lacking: Bools) -> tuple[int, list[Int64s]]:
-    """The step that stands for all, and the work of those it is compared with: of whole steps where there are any."""
+def _comparable(trace: Trace, runs: dict[int, Int64s], lacking: Bools, typical: Bools) -> tuple[int, list[Int64s]]:
+    """The step that stands for all, a typical one if it can be, and the work of those it is compared with: of whole
+    steps where there are any."""
     whole = {step: run for step, run in runs.items() if not lacking[step]}
-    chosen = _typical(trace, whole) if whole else max(runs, key=lambda step: len(runs[step]))
+    usual = {step: run for step, run in whole.items() if typical[step]} or whole
+    chosen = _typical(trace, usual) if usual else max(runs, key=lambda step: len(runs[step]))
     return chosen, list(whole.values()) if len(whole) > 1 else [runs[chosen]]
 
 
@@ -214,8 +218,8 @@ def _unlike(trace: Trace, runs: list[Int64s], shapes: Int64s) -> int:
 class _Host:
     """The host side of one counted step, and its clock without waits."""
 
-    def __init__(self, trace: Trace, steps: Steps, step: int) -> None:
-        self.trace, self.steps = trace, steps
+    def __init__(self, trace: Trace, steps: Steps, step: int, typical: Bools) -> None:
+        self.trace, self.steps, self.typical = trace, steps, typical
         self.start, self.end = (int(bound) for bound in steps.host[step])
         events = trace.events
         inside = (events.start >= self.start) & (events.start < self.end) & (events.phase == ord("X"))
@@ -249,8 +253,8 @@ class _Host:
         return np.maximum(times - self.start - before, 0.0)
 
     def length(self) -> float:
-        """Median host time of the counted steps, less the waiting of this one and the profiler's own step call."""
-        whole = self.steps.host[:, 1] - self.steps.host[:, 0]
+        """Median host time of the typical steps, less the waiting of this one and the profiler's own step call."""
+        whole = (self.steps.host[:, 1] - self.steps.host[:, 0])[self.typical]
         profiler = C.PROFILER_STEP * self.call / C.REFERENCE_CALL if self.steps.window.kind == "profiler_step" else 0.0
         return float(max(np.median(whole) - self._idle()[1].sum() - min(profiler, self._unseen()), 0.0))
 

@@ -11,6 +11,7 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence, host_work
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
 from tracelens.analysis.results import Analysis
+from tracelens.analysis.typical import typical_steps
 from tracelens.model.events import Category, Int64s
 from tracelens.model.intervals import intersect, length
 from tracelens.model.units import counted, duration
@@ -22,7 +23,9 @@ COLLECTOR: Final = re.compile(r"gc\.collect|built-in (function|method) collect")
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
-    """Fires on a long stretch without operators in fewer than half of several steps, and on a call of gc.collect."""
+    """Fires on a long stretch without operators in fewer than half of several steps, and on a call of gc.collect.
+
+    Without a saving where it holds steps up so long that no form's time is of them."""
     called = evidence.spans(analysis, COLLECTOR, (Category.PYTHON,))
     found = _collecting(analysis, called) if len(called) else _rare(analysis)
     if not len(found):
@@ -35,7 +38,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         severity(length(found) / analysis.attribution.window_ns),
         f"The host stands still for up to {duration(worst)} in {having}: {what}",
-        host_saving_ms(analysis, forms, length(found)),
+        host_saving_ms(analysis, forms, length(found)) if typical_steps(analysis).all() else None,
         evidence.gaps_at(analysis, by_length[:, 0]),
         "Call gc.freeze() after warm-up, and gc.disable() in the loop with a gc.collect() every so many steps; with "
         "several ranks let all collect at the same step.",

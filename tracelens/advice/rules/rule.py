@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tracelens.advice.results import Finding, Form
 from tracelens.analysis.results import Analysis
+from tracelens.analysis.typical import of_typical_steps
 
 EVIDENCE = 5
 """Handles that a finding names at most."""
@@ -57,7 +58,8 @@ def now_ms(analysis: Analysis, forms: Mapping[str, Form]) -> float | None:
 def host_saving_ms(analysis: Analysis, forms: Mapping[str, Form], ns: float) -> float:
     """Ms per step of ns of the traced window that the host takes: less by as much as the step is shorter without the
     profiler."""
-    traced, now = per_step_ms(analysis, analysis.attribution.window_ns), now_ms(analysis, forms)
+    typical, now = of_typical_steps(analysis), now_ms(analysis, forms)
+    traced = per_step_ms(typical, typical.attribution.window_ns)
     shorter = 1.0 if now is None or not traced else min(now / traced, 1.0)
     return shorter * per_step_ms(analysis, ns)
 

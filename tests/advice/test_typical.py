@@ -1,0 +1,63 @@
+"""A pause of the host in one step is told, and none of the forms' times are of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.advice.cases.beats import pause
+from tests.advice.story import Beat, analysis, at_step, gemm, item, pointwise
+from tracelens.advice import advise
+from tracelens.advice.results import FORMS, Advice
+from tracelens.analysis.typical import of_typical_steps, typical_steps
+
+HALF = [pointwise(2, host=30)] * 40
+
+
+def advised(*beats: Beat, steps: int = 4) -> Advice:
+    return advise(analysis(*HALF, *beats, *HALF, steps=steps))
+
+
+@pytest.mark.parametrize(("us", "paused", "steps"), [(1_500, 1, 4), (20_000, 2, 4), (500_000, 3, 7)])
+def test_a_pause_changes_no_time_and_no_verdict(us: int, paused: int, steps: int) -> None:
+    smooth, held_up = advised(steps=steps), advised(at_step(paused, pause(us)), steps=steps)
+    assert held_up.recommendation.verdict == smooth.recommendation.verdict == "both"
+    for name in FORMS:
+        assert held_up.forms[name].step_ms == pytest.approx(smooth.forms[name].step_ms, rel=0.05)
+
+
+def test_a_long_pause_lowers_the_confidence_and_is_a_finding_that_saves_nothing_of_the_typical_step() -> None:
+    smooth, held_up = advised(), advised(at_step(1, pause(500_000)))
+    assert held_up.recommendation.confidence < smooth.recommendation.confidence
+    told = [finding for finding in held_up.findings if finding.rule == "host_pause"]
+    assert [finding.saving_ms for finding in told] == [None]
+    assert "1 of 3 steps" in told[0].title
+
+
+def test_what_every_step_does_is_no_pause() -> None:
+    slow = advised(pause(20_000)).forms["replay"].step_ms
+    assert slow is not None
+    assert 10 < slow < 20
+
+
+def test_a_step_that_is_longer_by_its_work_is_as_typical_as_the_others() -> None:
+    more = [pointwise(2, host=30)] * 120
+    found = analysis(*HALF, *(at_step(1, beat) for beat in more), steps=4)
+    assert typical_steps(found).all()
+    assert of_typical_steps(found) is found
+
+
+def test_a_pause_hides_no_steps_that_change() -> None:
+    found = advised(
+        at_step(1, gemm(5.0)), at_step(2, pause(50_000)), at_step(3, item()), at_step(3, gemm(5.0)), steps=5
+    )
+    assert "changing_kernels" in {blocker.id for blocker in found.forms["replay"].blockers}
+
+
+def test_typical_steps_keep_their_time_and_their_work() -> None:
+    found = analysis(*HALF, at_step(2, pause(50_000)), *HALF, steps=5)
+    usual = of_typical_steps(found)
+    kept = typical_steps(found)
+    assert 0 < kept.sum() < len(kept)
+    assert usual.attribution.window_ns == usual.window.length == int(np.diff(found.window.tiles[kept]).sum())
+    assert set(np.unique(usual.steps.owner)) == {-1, *range(int(kept.sum()))}

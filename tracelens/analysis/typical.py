@@ -1,0 +1,64 @@
+"""The counted steps that stand for all: without those that a pause made longer than their work explains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from tracelens.analysis.attribution import attribute
+from tracelens.analysis.results import Analysis, Steps
+from tracelens.model.events import ABSENT, Bools, Floats, Int64s
+
+PAUSED: Final = 1.2
+"""A step longer than this times the typical one, and than its work allows, was held up. [judgement; as little as a
+step that warms up]"""
+
+
+def of_typical_steps(analysis: Analysis) -> Analysis:
+    """The analysis over its typical steps alone, so that all that is said of one step is said of the same steps; the
+    analysis itself where all are typical. Its tables and its trust stay those of the whole window."""
+    steps = analysis.steps
+    typical = typical_steps(analysis)
+    if typical.all():
+        return analysis
+    index = np.append(np.where(typical, np.cumsum(typical) - 1, ABSENT), ABSENT).astype(steps.owner.dtype)
+    tiles = steps.window.tiles[typical]
+    kept = replace(steps, window=replace(steps.window, tiles=tiles), owner=index[steps.owner], host=steps.host[typical])
+    return replace(analysis, steps=kept, attribution=attribute(analysis.timeline, tiles))
+
+
+def typical_steps(analysis: Analysis) -> Bools:
+    """(counted steps) Whether a step's tile is no longer than PAUSED times the median's, or than its work explains.
+
+    Where one is longer, the others' time on the host must be typical too, as a pause between two steps is of both;
+    where that leaves no step, the tiles decide."""
+    steps = analysis.steps
+    tile = _over_usual(steps.window.tiles)
+    if tile.max(initial=0.0) <= PAUSED:
+        return np.ones(len(tile), dtype=np.bool_)
+    most = PAUSED * _work(analysis, steps)
+    both = (tile <= most) & ((_over_usual(steps.host) <= most) | (tile <= most).all())
+    return both if both.any() else tile <= most
+
+
+def _over_usual(spans: Int64s) -> Floats:
+    """Length of each span over the median one's (the lower of two)."""
+    return _over_median((spans[:, 1] - spans[:, 0]).astype(float))
+
+
+def _work(analysis: Analysis, steps: Steps) -> Floats:
+    """How many times the median step's work each step has, in launches or device time, but 1 at least."""
+    events = analysis.trace.events
+    rows = np.flatnonzero((steps.owner != ABSENT) & events.device_work() & (events.device == analysis.device))
+    owner, count = steps.owner[rows], len(steps.window.tiles)
+    pieces = np.bincount(owner, minlength=count).astype(np.float64)
+    busy = np.bincount(owner, weights=events.duration[rows], minlength=count).astype(np.float64)
+    return np.maximum(np.maximum(_over_median(pieces), _over_median(busy)), 1.0)
+
+
+def _over_median(values: Floats) -> Floats:
+    """Each value over the median (the lower of two); 1 where that is 0."""
+    middle = np.sort(values)[(len(values) - 1) // 2] if len(values) else 0.0
+    return values / middle if middle > 0 else np.ones(len(values))
