@@ -93,6 +93,20 @@ def test_a_prediction_below_the_device_s_time_says_what_it_counts_on() -> None:
     )
 
 
+def test_a_prediction_that_the_device_s_work_bounds_says_so() -> None:
+    document = judged("neither")
+    document["attribution"]["classes"]["kernel"]["ns"] = 3_000_000
+    after = document["recommendation"]["after_fix"]
+    assert after is not None
+    after |= {"verdict": "replay", "step_ms": 1.0, "low": 1.0, "high": 1.4}
+    assert phrases.after_fix(document) == (
+        "After that: replay, 1.00 ms (predicted 1.00-1.40). It takes no less than the 1.00 ms that the device works "
+        "now."
+    )
+    after["low"] = 0.9
+    assert phrases.after_fix(document).endswith("(predicted 0.90-1.40).")
+
+
 def test_a_form_that_the_compiler_did_nothing_for_is_no_alternative() -> None:
     nothing = (Blocker(NO_GRAPH, "compile did nothing (0 graphs), which tells nothing", None, None, ""),)
     document = judged("neither", compile=Form(2.0, 1.9, 2.1, "measured", blockers=nothing))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -12,10 +13,13 @@ from tracelens.reporting import runs
 from tracelens.reporting.printable import head, short_place
 from tracelens.reporting.schema import Document, FormEntry
 
+NO_GAIN: Final = 0.97
+"""A form that takes at least this share of the trace's own form is not worth its trouble."""
 SHOWN_REASONS: Final = 4
 """Blockers told of one form; --json has them all."""
 ERROR_CELLS: Final = 200
 """Of an error's first line; --json has all of it."""
+_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)| for \d+ % of the traced time")
 
 
 class FormRow(NamedTuple):
@@ -104,6 +108,11 @@ def blocked_forms(document: Document) -> dict[str, list[str]]:
         if row.blocked_by:
             found.setdefault(row.blocked_by, []).append(row.name)
     return found
+
+
+def short(message: str) -> str:
+    """A blocker's message without its details."""
+    return _DETAILS.split(message, maxsplit=1)[0]
 
 
 def source(form: FormEntry) -> str:

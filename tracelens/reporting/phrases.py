@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,17 +10,28 @@ from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.advice.verdict import TOLERANCE
 from tracelens.model import units
-from tracelens.reporting.forms import FORMS, advised_form, blocked_by, candidates, failure, own_form, source, span
+from tracelens.reporting.forms import (
+    FORMS,
+    NO_GAIN,
+    advised_form,
+    blocked_by,
+    candidates,
+    failure,
+    own_form,
+    short,
+    source,
+    span,
+)
 from tracelens.reporting.forms import blocked_forms as blocked_forms
 from tracelens.reporting.forms import form_rows as form_rows
 from tracelens.reporting.printable import head, short_place
-from tracelens.reporting.schema import AfterFixEntry, Document, FindingEntry, FormEntry, RepairEntry
+from tracelens.reporting.repaired import after_fix as after_fix
+from tracelens.reporting.repaired import after_repair
+from tracelens.reporting.schema import Document, FindingEntry, FormEntry, RepairEntry
 from tracelens.reporting.undecided import cannot_tell, is_guess
 
 SHORT_CELLS: Final = 60
 """Of what made a form fail, in the headline's company."""
-NO_GAIN: Final = 0.97
-"""A form that takes at least this share of the trace's own form is not worth its trouble."""
 TALKS: Final = 0.2
 """Share of the traced time in exposed communication or copies from which it is named at once. [judgement]"""
 LARGE: Final = 0.1
@@ -42,7 +52,7 @@ def headline(document: Document) -> str:
     form, now = document["forms"][advised], document["forms"][own]
     if form["step_ms"] is None:
         return f"{verdict.capitalize()}."
-    repaired, after = _repaired(document), f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
+    repaired, after = after_repair(document), f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
     if is_guess(document):
         return f"{cannot_tell(document)} {repaired}".strip()
     if verdict == "neither":
@@ -54,7 +64,7 @@ def headline(document: Document) -> str:
 
 def _stays(document: Document, own: str, after: str) -> str:
     """The headline where no other form pays: what does instead."""
-    keep, fixes, repaired = f"Keep {own}" if own != "eager" else "Neither", instead(document), _repaired(document)
+    keep, fixes, repaired = f"Keep {own}" if own != "eager" else "Neither", instead(document), after_repair(document)
     if repaired:
         return f"{keep} as it is: {after}. {repaired}"
     stays = f"{unit(document)} stays at {after}."
@@ -271,28 +281,6 @@ def repair(entry: RepairEntry) -> str:
     return f"{entry['kind']}: {units.counted(entry['count'], 'time')}, first at byte {entry['offset']:,}{example}"
 
 
-def after_fix(document: Document) -> str:
-    """What the repairs would allow, or ""."""
-    after = document["recommendation"]["after_fix"]
-    if after is None:
-        return ""
-    told = f"After that: {after['verdict']}, {_repaired_time(after)}."
-    return f"{told} {_below_device(document, after['verdict'], after['step_ms'])}".strip()
-
-
-def _repaired_time(after: AfterFixEntry) -> str:
-    return f"{units.milliseconds(after['step_ms'])} ms (predicted {span(after['low'], after['high'])})"
-
-
-def _below_device(document: Document, form: str, ms: float) -> str:
-    """What a prediction counts on that is less than the device works now; "" for others."""
-    works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
-    if ms >= NO_GAIN * works:
-        return ""
-    counts = "fused kernels" if form in ("compile", "both") else "streams that overlap as far as their events allow"
-    return f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."
-
-
 def evidence(finding: FindingEntry) -> str:
     """The rule, for tracelens explain, and the handles that show it: "[sync_points: s-1, s-2]"."""
     handles = ", ".join(finding["evidence"])
@@ -325,7 +313,6 @@ _FIX: Final = {rule.id: rule.fix for rule in RULES if rule.fix}
 _EXPECTED: Final = frozenset(rule.id for rule in RULES if rule.expects)
 _BOUND: Final = "device_limit"
 """The rule that tells a step at its device's limit."""
-_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)| for \d+ % of the traced time")
 _STRETCH: Final = {"whole": "the whole trace as one step", "range": "the range as one step"}
 _RECORDED: Final = {
     "compile": "a compiled step",
@@ -342,9 +329,9 @@ def _alternative(document: Document, name: str) -> str:
     if form["step_ms"] is None and not form["blockers"]:
         return f"{name.capitalize()} failed: {sentence(head(failure(form), SHORT_CELLS))}"
     if form["step_ms"] is None:
-        return f"{label.capitalize()} blocked: {_short(form['blockers'][0]['message'])}."
+        return f"{label.capitalize()} blocked: {short(form['blockers'][0]['message'])}."
     if idle := [blocker["message"] for blocker in form["blockers"] if blocker["id"] == NO_GRAPH]:
-        return f"Not {label}: {_short(idle[0])}."
+        return f"Not {label}: {short(idle[0])}."
     differs = form["outputs"] == "differ"
     gains = now is None or (form["step_ms"] < NO_GAIN * now and not differs)
     why = ", its outputs differ" if differs else ""
@@ -372,22 +359,3 @@ def _is_uneven(document: Document) -> bool:
     """Whether the steps differ so much that their mean is no typical step, of which the forms' times are."""
     spread = document["window"]["step_ms"]
     return (spread["max"] or 0.0) > UNEVEN * (spread["min"] or 0.0)
-
-
-def _repaired(document: Document) -> str:
-    """What the repairs would allow, for the headline: "After repair (16 waits a step): both, 0.12 ms.", or ""."""
-    advised = document["recommendation"]
-    after, fixes = advised["after_fix"], advised["fix_first"]
-    if after is None:
-        return ""
-    forms = reversed(document["forms"].values())
-    told = {b["id"]: b["message"] for form in forms for b in reversed(form["blockers"])}
-    names = [_short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    what = f" ({names[0]}{more})" if names else ""
-    return f"After repair{what}: {after['verdict']}, {_repaired_time(after)}."
-
-
-def _short(message: str) -> str:
-    """A blocker's message without its details."""
-    return _DETAILS.split(message, maxsplit=1)[0]

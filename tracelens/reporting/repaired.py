@@ -1,0 +1,46 @@
+"""What is said of a step once it is repaired, read from the report document."""
+
+from __future__ import annotations
+
+from tracelens.model import units
+from tracelens.reporting.forms import NO_GAIN, short, span
+from tracelens.reporting.schema import AfterFixEntry, Document
+
+
+def after_fix(document: Document) -> str:
+    """What the repairs would allow, or ""."""
+    after = document["recommendation"]["after_fix"]
+    if after is None:
+        return ""
+    told = f"After that: {after['verdict']}, {_repaired_time(after)}."
+    return f"{told} {_beside_device(document, after)}".strip()
+
+
+def _repaired_time(after: AfterFixEntry) -> str:
+    return f"{units.milliseconds(after['step_ms'])} ms (predicted {span(after['low'], after['high'])})"
+
+
+def _beside_device(document: Document, after: AfterFixEntry) -> str:
+    """What a prediction counts on that is less than the device works now, or that it is no less than that, where it is
+    the low end of its range as well; "" for others."""
+    works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
+    if after["step_ms"] >= NO_GAIN * works:
+        least = after["low"] >= after["step_ms"]
+        return f"It takes no less than the {units.milliseconds(works)} ms that the device works now." if least else ""
+    fuses = after["verdict"] in ("compile", "both")
+    counts = "fused kernels" if fuses else "streams that overlap as far as their events allow"
+    return f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."
+
+
+def after_repair(document: Document) -> str:
+    """What the repairs would allow, for the headline: "After repair (16 waits a step): both, 0.12 ms.", or ""."""
+    advised = document["recommendation"]
+    after, fixes = advised["after_fix"], advised["fix_first"]
+    if after is None:
+        return ""
+    forms = reversed(document["forms"].values())
+    told = {b["id"]: b["message"] for form in forms for b in reversed(form["blockers"])}
+    names = [short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    what = f" ({names[0]}{more})" if names else ""
+    return f"After repair{what}: {after['verdict']}, {_repaired_time(after)}."
