@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 
-from tracelens.cli.main import main
+from tracelens.exitcodes import ExitCode
 
 __all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; `argv` without the program's name, by default the program's own."""
+    try:
+        # Imported here, where an interruption is told of in a line.
+        from tracelens.cli.main import main as run
+
+        code = run(argv)
+    except KeyboardInterrupt:
+        print("tracelens: interrupted", file=sys.stderr)
+        code = int(ExitCode.INTERRUPTED)
+    if argv is None:
+        _leave_threads(code)
+    return code
+
+
+def _leave_threads(code: int) -> None:
+    """End at once where a thread still reads: the interpreter's end would tear it out of compiled code, and abort."""
+    threading = sys.modules.get("threading")
+    if threading is None or not any(thread.daemon for thread in threading.enumerate()):
+        return
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
+
 
 if __name__ == "__main__":
     sys.exit(main())

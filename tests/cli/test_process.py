@@ -48,6 +48,38 @@ def test_ctrl_c_ends_with_130() -> None:
     assert err == b"tracelens: interrupted\n"
 
 
+@pytest.mark.parametrize("module", ["numpy", "tracelens.cli.report", "orjson"])
+def test_ctrl_c_while_the_program_is_imported_is_one_line(tmp_path: Path, trace: Path, module: str) -> None:
+    interrupting = (
+        "import builtins, os, signal\n"
+        "usual = builtins.__import__\n"
+        "def interrupted(name, *rest, **more):\n"
+        f"    if name == {module!r}:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return usual(name, *rest, **more)\n"
+        "builtins.__import__ = interrupted\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text(interrupting)
+    done = run("report", str(trace), PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path[1:]]))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "tracelens: interrupted\n")
+
+
+@pytest.mark.parametrize("package", ["textual", "numpy"])
+def test_a_package_that_is_missing_is_named_in_one_line(tmp_path: Path, trace: Path, package: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"import sys; sys.modules[{package!r}] = None\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path[1:]])
+    for _ in range(3):
+        main, other = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": path}
+        process = subprocess.Popen([*COMMAND, str(trace)], stdin=other, stdout=other, stderr=other, env=environment)
+        os.close(other)
+        told = b"".join(iter(lambda: _read(main), b""))  # noqa: B023 - read before the next turn
+        os.close(main)
+        assert process.wait(timeout=60) == 3
+        assert told.startswith(f"tracelens: the package {package} is missing; pip install".encode())
+        assert told.count(b"\n") == 1
+
+
 def test_a_full_disk_is_one_line(trace: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

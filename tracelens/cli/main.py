@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.note("out of memory; a trace of fewer steps needs less")
         return int(ExitCode.UNREADABLE)
     except Exception as error:
-        return int(_internal_error(error))
+        return int(_missing_package(error) or _internal_error(error))
 
 
 def _run(words: list[str]) -> int:
@@ -111,6 +111,15 @@ def _parser(asked: list[str]) -> Parser:
             command.add_options(words)
         words.set_defaults(command=command, parser=words)
     return parser
+
+
+def _missing_package(error: Exception) -> ExitCode | None:
+    """One line for a package that the environment lacks; None for any other error."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if not name or name in ("tracelens", "capture"):
+        return None
+    output.note(f"the package {name} is missing; pip install torch-tracelens brings it, as does pip install {name}")
+    return ExitCode.UNREADABLE
 
 
 def _internal_error(error: Exception) -> ExitCode:
