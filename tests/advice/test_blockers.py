@@ -186,3 +186,31 @@ def test_a_backward_pass_that_returns_to_a_spent_forward_pass_cannot_be_compiled
 
 def test_accumulated_gradients_are_backward_passes_of_their_own() -> None:
     assert blockers(*forward(1, 2), *backward(2, 1), *forward(3, 4), *backward(4, 3)) == {}
+
+
+def lacking(builder: TraceBuilder, *numbers: int) -> dict[str, Observation]:
+    """Blockers once the records of some operators are lost."""
+    told = [event for event in builder.events if event["cat"] == "cpu_op"]
+    for number in numbers:
+        builder.events.remove(told[number])
+    found = analyze(builder.trace())
+    region = find_region(found)
+    assert region is not None
+    return {seen.blocker.id: seen for seen in find_blockers(found, region)}
+
+
+def test_lost_operators_are_no_evidence_of_steps_that_change() -> None:
+    assert lacking(told(*BODY, gemm(5.0), steps=5), 3, 17, 30) == {}
+
+
+def test_shapes_that_change_are_seen_though_operators_are_lost() -> None:
+    sizes = [at_step(step, pointwise(size=1 << (10 + step))) for step in range(5)]
+    found = lacking(told(*BODY, *sizes, *BODY, steps=5), 3, 30)
+    assert found.keys() == {"changing_shapes"}
+    assert found["changing_shapes"].proven
+
+
+def test_lost_forward_operators_are_no_evidence_of_a_later_backward_pass() -> None:
+    beats = (*forward(1, 2, 3), *backward(3, 2), *forward(4, 5), *backward(5, 4, 1))
+    assert lacking(told(*beats, steps=4)).keys() == {"second_backward"}
+    assert lacking(told(*beats, steps=4), 4) == {}

@@ -61,3 +61,9 @@ def test_typical_steps_keep_their_time_and_their_work() -> None:
     assert 0 < kept.sum() < len(kept)
     assert usual.attribution.window_ns == usual.window.length == int(np.diff(found.window.tiles[kept]).sum())
     assert set(np.unique(usual.steps.owner)) == {-1, *range(int(kept.sum()))}
+
+
+def test_a_single_counted_step_is_less_sure_than_several() -> None:
+    several, one = advised(steps=4), advised(steps=2)
+    assert one.recommendation.verdict == several.recommendation.verdict
+    assert one.recommendation.confidence == pytest.approx(0.7 * several.recommendation.confidence, abs=0.05)

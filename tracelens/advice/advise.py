@@ -86,7 +86,7 @@ def _target(known: Target, facts: Facts) -> Target:
         known,
         training=region.training,
         optimizer=region.optimizer,
-        changing_shapes=not region.same_shapes,
+        changing_shapes=region.changes.shapes,
         scaled=is_scaled(region.trace),
         autocast=is_autocast(region.trace),
     )

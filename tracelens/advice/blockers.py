@@ -80,7 +80,7 @@ def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]
         _allocations(analysis, typical.attribution),
         _loader(typical),
         _outside(typical),
-        _second_backward(analysis),
+        None if region.changes.lost_operators else _second_backward(analysis),
     )
     return tuple(seen for seen in found if seen is not None)
 
@@ -147,17 +147,18 @@ def _host_inputs(analysis: Analysis) -> Observation | None:
 def _changes(region: Region) -> Observation | None:
     """Steps that differ: by shapes when the same operators ran, else by what ran; one odd step of several is no
     proof."""
-    if region.same_kernels and region.same_shapes:
+    changes = region.changes
+    if not (changes.kernels or changes.shapes):
         return None
-    if region.same_operators:
+    if not (changes.kernels and changes.operators):
         id, what = "changing_shapes", "shapes that change between steps"
         advice = "Pad to a few fixed sizes (buckets) and keep one graph per size, or compile with dynamic=True."
     else:
         id, what = "changing_kernels", "kernels that change between steps"
         advice = "Make the step's control flow independent of its data, or capture the parts that repeat."
-    proven = region.unlike > 1 or region.steps < 3
+    proven = changes.unlike > 1 or region.steps < 3
     stray = "" if proven else " (one of them)"
-    return Observation(Blocker(id, what + stray, None, region.unlike / region.steps, advice), proven)
+    return Observation(Blocker(id, what + stray, None, changes.unlike / region.steps, advice), proven)
 
 
 def _host_optimizer(analysis: Analysis) -> Observation | None:

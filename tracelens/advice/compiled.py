@@ -102,7 +102,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int) -> Estimate:
     if region.training:
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters + C.REGION_OVERHEAD * (pieces - 1)
     else:
-        host = C.TREE_FLOOR + C.TREE_SHAPES * (not region.same_shapes) + C.REGION_OVERHEAD * (pieces - 1)
+        host = C.TREE_FLOOR + C.TREE_SHAPES * region.changes.shapes + C.REGION_OVERHEAD * (pieces - 1)
     if len(region.waits) == 0:
         host += outside_time(region)
     if pieces == 1:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.blockers import Observation
+from tracelens.advice.changes import NONE
 from tracelens.advice.compiled import in_pieces, predict_both, predict_compile
 from tracelens.advice.eager import as_recorded, predict_eager
 from tracelens.advice.estimate import Estimate
@@ -124,8 +125,7 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         operators=left * region.operators,
         recorded=left * region.recorded,
         outside=max(region.outside - saved * region.recorded, 0.0),
-        same_kernels=True,
-        same_shapes=True,
+        changes=NONE,
     )
 
 

@@ -17,7 +17,9 @@ LARGEST: Final = 1e15
 SHORTEST: Final = 1e-6
 """ms; no step takes less than a ns, and no number of a recording is larger than LARGEST."""
 SHOWN: Final = 40
-"""Characters of a value that is no time."""
+"""Characters of a value that is no time..."""
+TOLD: Final = 300
+"""...and of what a form's recording tells of it, as the compiler's reasons, which may be code."""
 COMPILED: Final = ("compile", "both")
 DID_NOTHING: Final = "compile did nothing (0 graphs), which leaves the processes to differ by chance"
 OUTPUTS: Final = ("match", "differ", "unchecked")
@@ -76,7 +78,7 @@ def _form(record: Record) -> Form | None:
         blockers=(*_blockers(record.get("blockers")), *_reasons(record)),
         predicted=None,
         outputs=outputs if outputs in OUTPUTS else "unchecked",
-        error=error,
+        error=None if error is None else _cut(error),
         **{key: _number(record.get(key)) for key in NUMBERS},
     )
 
@@ -103,9 +105,9 @@ def _triple(form: Form) -> tuple[float, float, float] | None:
 def _blockers(rows: object) -> tuple[Blocker, ...]:
     """Blockers of a form object; what is not one is left out."""
     return tuple(
-        Blocker(str(row["id"]), str(row.get("message", "")), _text(row.get("where")), _number(row.get("per_step")), "")
+        Blocker(id, _cut(str(row.get("message", ""))), _text(row.get("where")), _number(row.get("per_step")), "")
         for row in _rows(rows)
-        if row.get("id")
+        if (id := str(row.get("id") or ""))
     )
 
 
@@ -122,12 +124,15 @@ def _told(what: str, count: float | None, reason: object) -> str:
     """ "graph break (2 times): the first line of the reason"."""
     often = f" ({count:.0f} times)" if count and count > 1 else ""
     lines = reason.strip().splitlines() if isinstance(reason, str) else []
-    return f"{what}{often}: {lines[0].strip().rstrip(':.')}" if lines else f"{what}{often}"
+    return f"{what}{often}: {_cut(lines[0].strip().rstrip(':.'))}" if lines else f"{what}{often}"
 
 
 def _short(value: object) -> str:
-    told = repr(value)
-    return told if len(told) <= SHOWN else f"{told[:SHOWN]}..."
+    return _cut(repr(value), SHOWN)
+
+
+def _cut(text: str, most: int = TOLD) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _rows(value: object) -> list[dict[str, Any]]:

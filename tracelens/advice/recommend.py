@@ -104,7 +104,8 @@ def _doubt(case: Case) -> float:
         return unknown
     stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
     mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
-    whole = WHOLE_FACTOR if case.analysis.window.kind in UNREPEATED else 1.0
+    window = case.analysis.window
+    whole = WHOLE_FACTOR if window.kind in UNREPEATED or len(window.tiles) == 1 else 1.0
     unseen = UNSEEN_FACTOR if case.now == "replay" else unknown
     told = mixed * whole * unseen * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
     return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,13 +10,13 @@ import numpy.typing as npt
 
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import parsed, product
+from tracelens.advice.changes import Changes, find_changes, is_alike
 from tracelens.advice.fed_back import first_fed
 from tracelens.advice.outside import outside_ns
-from tracelens.analysis.recording import incomplete_steps
+from tracelens.analysis.recording import incomplete_steps, launched_work
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import of_typical_steps, typical_steps
 from tracelens.analysis.waits import blocking_waits
-from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
 from tracelens.model.intervals import length, union
 
@@ -71,14 +70,7 @@ class Region:
     """Parameter tensors that received a gradient."""
     steps: int
     """Counted steps."""
-    same_kernels: bool
-    """Every counted step launched the same kernels in the same order, as far as their records are whole."""
-    same_operators: bool
-    """... from the same operators in the same order."""
-    same_shapes: bool
-    """... with inputs of the same shapes; True where shapes are not recorded."""
-    unlike: int
-    """Counted steps that differ from the most common one in kernels or shapes."""
+    changes: Changes
 
     def __len__(self) -> int:
         return len(self.work)
@@ -103,14 +95,14 @@ class Region:
 def find_region(analysis: Analysis) -> Region | None:
     """The representative step of an analysis; None without device work that a counted step launched."""
     trace, steps = analysis.trace, analysis.steps
-    runs = _launched(trace, steps, analysis.device)
+    runs = launched_work(trace, steps, analysis.device)
     if not runs:
         return None
     typical, mean = typical_steps(analysis), of_typical_steps(analysis)
     chosen, alike = _comparable(trace, runs, incomplete_steps(trace, steps, analysis.device), typical)
     work = runs[chosen]
     durations = _durations(trace, alike, work)
-    shapes, host = _shapes(trace), _Host(trace, steps, chosen, typical)
+    host = _Host(trace, steps, chosen, typical)
     call = trace.links.launch[work].astype(np.int64)
     waits = host.waits()
     fork, source = host.edges(call)
@@ -137,10 +129,7 @@ def find_region(analysis: Analysis) -> Region | None:
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),
         steps=len(runs),
-        same_kernels=_alike(alike, trace.events.name),
-        same_operators=_alike(operators := [_operators(trace, run) for run in alike], trace.events.name),
-        same_shapes=_alike(operators, shapes),
-        unlike=_unlike(trace, alike, shapes),
+        changes=find_changes(trace, alike),
     )
 
 
@@ -157,17 +146,6 @@ def _per_step(analysis: Analysis, ns: int) -> float:
     return ns / max(len(analysis.window.tiles), 1)
 
 
-def _launched(trace: Trace, steps: Steps, device: int) -> dict[int, Int64s]:
-    """Device work of each counted step that has any, in launch order."""
-    events = trace.events
-    work = np.flatnonzero((steps.owner != ABSENT) & events.device_work() & (events.device == device))
-    work = work[trace.links.launch[work] != ABSENT]
-    call = trace.links.launch[work]
-    work = work[np.lexsort((events.start[work], events.start[call], steps.owner[work]))]
-    owner = steps.owner[work]
-    return {int(step): work[owner == step] for step in np.unique(owner)}
-
-
 def _typical(trace: Trace, runs: dict[int, Int64s]) -> int:
     """The step of median device time (the lower of two)."""
     busy = {step: int(trace.events.duration[run].sum()) for step, run in runs.items()}
@@ -176,7 +154,7 @@ def _typical(trace: Trace, runs: dict[int, Int64s]) -> int:
 
 def _durations(trace: Trace, runs: list[Int64s], work: Int64s) -> Floats:
     """Ns of each piece of work of one run, mean over all where they run the same kernels."""
-    same = _alike(runs, trace.events.name)
+    same = is_alike(runs, trace.events.name)
     return trace.events.duration[np.vstack(runs) if same else work[None]].mean(axis=0)
 
 
@@ -184,35 +162,6 @@ def _busy(analysis: Analysis, runs: list[Int64s], durations: Floats) -> float:
     mean = float(np.mean([analysis.trace.events.duration[run].sum() for run in runs]))
     busy = _per_step(analysis, sum(analysis.attribution.parts["kernel"].values()))
     return busy * float(durations.sum()) / mean if mean else busy
-
-
-def _operators(trace: Trace, run: Int64s) -> Int64s:
-    """Operators that launched a step's work, each once, in launch order."""
-    rows = trace.links.operator[run].astype(np.int64)
-    rows = rows[np.append(True, np.diff(rows) != 0)]
-    return rows[rows != ABSENT]
-
-
-def _alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
-    """Whether a column reads the same over every run of rows."""
-    return all(np.array_equal(column[runs[0]], column[other]) for other in runs)
-
-
-def _shapes(trace: Trace) -> Int64s:
-    """Shapes of each row's inputs as an index of their text; ABSENT where not recorded."""
-    column = trace.args.get(A.SHAPES)
-    every = np.full(len(trace.events), ABSENT, dtype=np.int64)
-    if column is not None:
-        every[column.rows] = column.values
-    return every
-
-
-def _unlike(trace: Trace, runs: list[Int64s], shapes: Int64s) -> int:
-    """How many runs differ from the most common one."""
-    operators = [trace.links.operator[run] for run in runs]
-    pairs = zip(runs, operators, strict=True)
-    kinds = Counter((trace.events.name[run].tobytes(), shapes[operator].tobytes()) for run, operator in pairs)
-    return len(runs) - max(kinds.values())
 
 
 class _Host:

@@ -30,6 +30,7 @@ _RECORD_COUNT: Final = re.compile(
 
 _LOSSES: Final = ("file cut short", "event cut short", "unreadable event skipped")
 """Repairs (Repair.kind) that leave events out."""
+_MENDED: Final = "damaged event read as far as it goes"
 _MISPLACED: Final = ("events without a time", "times before the trace begins")
 """Repairs that put events where they may not have been."""
 
@@ -40,6 +41,45 @@ def work_in_window(trace: Trace, steps: Steps, device: int) -> Int64s:
     rows = np.flatnonzero(events.device_work() & (events.device == device))
     rows = rows[in_tiles(steps.window, events.start[rows], events.end[rows])]
     return rows[np.argsort(events.start[rows], kind="stable")]
+
+
+def launched_work(trace: Trace, steps: Steps, device: int) -> dict[int, Int64s]:
+    """Device work of each counted step that has any, in launch order."""
+    events = trace.events
+    work = np.flatnonzero((steps.owner != ABSENT) & events.device_work() & (events.device == device))
+    work = work[trace.links.launch[work] != ABSENT]
+    call = trace.links.launch[work]
+    work = work[np.lexsort((events.start[work], events.start[call], steps.owner[work]))]
+    owner = steps.owner[work]
+    return {int(step): work[owner == step] for step in np.unique(owner)}
+
+
+def duplicate_share(trace: Trace, work: Int64s) -> float | None:
+    """Share of device events, in start order, that repeat another: same stream, start, duration and name."""
+    if not len(work):
+        return None
+    events, again = trace.events, np.diff(trace.events.start[work]) == 0
+    at = work[np.append(again, False) | np.append(False, again)]
+    told = (events.start[at], events.stream[at], events.duration[at], events.name[at])
+    return (len(at) - len(np.unique(np.column_stack(told), axis=0))) / len(work)
+
+
+def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
+    """Share of device work that not all counted steps launch from an operator of one name; None where they launch
+    different kernels."""
+    runs, names = list(launched_work(trace, steps, device).values()), trace.events.name
+    if len(runs) < 2 or not all(np.array_equal(names[runs[0]], names[run]) for run in runs):
+        return None
+    by = np.vstack([trace.links.operator[run] for run in runs])
+    name = np.where(by == ABSENT, ABSENT, names[by])
+    return float((name != name[0]).any(axis=0).mean())
+
+
+def mended_share(trace: Trace) -> float | None:
+    """Share of all complete events that are damaged, so that a time or an argument may be cut."""
+    complete = int((trace.events.phase == ord("X")).sum())
+    mended = sum(repair.count for repair in trace.repairs if repair.kind == _MENDED)
+    return mended / complete if complete else None
 
 
 def misplaced_share(trace: Trace) -> float | None:
@@ -67,6 +107,16 @@ def linked_share(trace: Trace, work: Int64s) -> float | None:
 def lost_launches(trace: Trace, steps: Steps) -> float | None:
     """Share of the window's kernel launches without a kernel; memsets leave none and do not count."""
     calls = _calls_in(trace, steps, Role.LAUNCH)
+    return 1.0 - float(_has_work(trace)[calls].mean()) if len(calls) else None
+
+
+def lost_later(trace: Trace, steps: Steps) -> float | None:
+    """Share of the kernel launches behind the counted steps that have no kernel; None where a range was asked for."""
+    events = trace.events
+    if steps.window.kind == "range" or not len(steps.host):
+        return None
+    calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.role == Role.LAUNCH))
+    calls = calls[events.start[calls] >= steps.host[-1, 1]]
     return 1.0 - float(_has_work(trace)[calls].mean()) if len(calls) else None
 
 

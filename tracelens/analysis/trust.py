@@ -11,13 +11,14 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis import recording
-from tracelens.analysis.extent import device_rows, recorded_end
+from tracelens.analysis.extent import device_rows
+from tracelens.analysis.no_work import why_nothing_ran
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
 from tracelens.model import arguments
-from tracelens.model.events import SUBMITS, Category, Int64s, Trace, among
+from tracelens.model.events import Int64s, Trace
 from tracelens.model.intervals import covered
-from tracelens.model.units import counted, duration, share
+from tracelens.model.units import counted, share
 
 OVERLAP_NS: Final = 10_000
 """Programmatic dependent launch overlaps kernels of one stream by up to 5 us; damage overlaps them by more."""
@@ -87,51 +88,7 @@ def _device_events(evidence: Evidence) -> tuple[Check, bool]:
     if count:
         return DEVICE_EVENTS.judge(evidence)
     threshold = DEVICE_EVENTS.threshold
-    return Check(DEVICE_EVENTS.id, False, 0.0, threshold, _why_nothing_ran(evidence)), True
-
-
-def _why_nothing_ran(evidence: Evidence) -> str:
-    trace, events = evidence.trace, evidence.trace.events
-    window = evidence.steps.window
-    if len(window.tiles) and window.tiles[0, 0] >= recorded_end(trace):
-        return (
-            f"the range lies outside the recording, which lasts {duration(recorded_end(trace))}; choose another range"
-        )
-    if events.device_work().any():
-        return "no device work in this window; choose another step, range or device"
-    if recording.losses(trace):
-        return "no device work in what is left of the file; let the profiler finish writing, then copy it whole"
-    if strange := _why_unreadable(trace):
-        return strange
-    calls = events.category == Category.RUNTIME
-    if among(events.role[calls], SUBMITS).any():
-        return (
-            "work was launched but no kernel recorded (as with a profiler that collects only ranges or counters); "
-            "record with torch.profiler and ProfilerActivity.CUDA or XPU, with no other profiler attached"
-        )
-    if calls.any():
-        return "the device ran nothing while the trace was recorded; record at least three steps of the workload"
-    if trace.stamp:
-        return "a trace of the CPU only: the captured step used no GPU; capture it where it runs on one"
-    denied = "; if it was, the driver keeps its records from users: NVreg_RestrictProfilingToAdminUsers=0 gives them"
-    return "a trace of the CPU only; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)" + (
-        denied if trace.devices else ""
-    )
-
-
-def _why_unreadable(trace: Trace) -> str:
-    """That a file holds nothing, or events of no known category; "" for others."""
-    complete = trace.events.phase == ord("X")
-    if not complete.any():
-        return (
-            "the file holds no event with a duration; give the file that export_chrome_trace wrote after the recording"
-        )
-    if among(trace.events.category[complete], (Category.OTHER, Category.SPAN)).all():
-        return (
-            "no event says what it is (its category, cat): the file was written or rewritten by another tool; give "
-            "the file that export_chrome_trace wrote"
-        )
-    return ""
+    return Check(DEVICE_EVENTS.id, False, 0.0, threshold, why_nothing_ran(evidence.trace, evidence.steps)), True
 
 
 def _share(class_name: str, *parts: str) -> Callable[[Evidence], float | None]:
@@ -202,6 +159,15 @@ DEVICE_EVENTS: Final = Rule(
 )
 RULES: Final = (
     Rule(
+        "duplicates",  # 0 on every real trace seen
+        lambda evidence: recording.duplicate_share(evidence.trace, evidence.work),
+        0.0,
+        0.05,
+        "no device event is recorded twice",
+        "{share} of device events repeat another of the same stream, time and name, so they count twice; give the file "
+        "that export_chrome_trace wrote, not one merged from several",
+    ),
+    Rule(
         "linked",  # sound traces: at least 96.4 %; traces with lost records: 0 and 33 %
         _linked,
         0.90,
@@ -257,6 +223,15 @@ RULES: Final = (
         "capture and warm-up",
     ),
     Rule(
+        "lost_later",  # sound traces: 0
+        lambda evidence: recording.lost_later(evidence.trace, evidence.steps),
+        0.05,
+        None,
+        "{share} of kernel launches behind the counted steps have no kernel",
+        "{share} of the kernel launches behind the counted steps have no kernel: the device's records end early; "
+        "record fewer steps",
+    ),
+    Rule(
         "graph_launches",  # a full activity buffer keeps the kernels of one replay in many
         lambda evidence: recording.graph_launches_with_work(evidence.trace, evidence.steps),
         0.50,
@@ -275,6 +250,15 @@ RULES: Final = (
         "fewer steps, and leave the file uncut",
         at_least=True,
         noun="step",
+    ),
+    Rule(
+        "operators",  # sound traces: at most 6 %, one where nothing marks the steps 79 %
+        lambda evidence: recording.strange_operators(evidence.trace, evidence.steps, evidence.timeline.device),
+        0.10,
+        None,
+        "the same operators launch the same kernels in each step",
+        "{share} of the same kernels come from other operators in other steps: records of operators are missing; "
+        "record fewer steps, and leave the file uncut",
     ),
     Rule(
         "building",
@@ -335,6 +319,15 @@ RULES: Final = (
         "events have their times",
         "{share} of events have no usable time: the file was damaged or written by another tool; give the file "
         "that export_chrome_trace wrote",
+    ),
+    Rule(
+        "mended",  # 0 on every real trace seen
+        lambda evidence: recording.mended_share(evidence.trace),
+        0.01,
+        None,
+        "events are sound JSON",
+        "{share} of events are damaged and read as far as they go, so their times may be cut; give the file that "
+        "export_chrome_trace wrote",
     ),
     Rule(
         "durations",  # traces in whole microseconds: at most 7 %
