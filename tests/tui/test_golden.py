@@ -67,6 +67,12 @@ def test_the_overview_is_as_recorded(width: int) -> None:
     expect(f"overview.{width}.txt", "\n".join(text(line).rstrip() for line in overview(document, [], width)) + "\n")
 
 
+def test_a_stretch_is_called_what_the_text_calls_it() -> None:
+    document = build(example.analysis(), example.advice(), limit=0)
+    document["window"]["steps"] = None
+    assert "Four ways to run this stretch, ms" in [text(line) for line in overview(document, [], 80)]
+
+
 def test_the_advice_is_as_recorded() -> None:
     document = build(example.analysis(), example.advice(), limit=0)
     expect("advice.txt", "\n".join(text(line).rstrip() for line in advice(document, 80)) + "\n")

@@ -23,8 +23,8 @@ PROCESS_SIGMA: Final = 0.2
 """Of such a step's time, from one process to the next of the same code. [H200: 14 steps, 31 processes]"""
 SHARED: Final = 0.3
 """Of what their ranges allow, by how much two predicted forms differ otherwise than predicted, where the device sets
-both and they are within the tolerance: what is wrong with one is wrong with both. [H200: 83 pairs, rms 0.30; where the
-host sets one of them, 30 pairs, 0.66: no less than the ranges' own rms there]"""
+both and they are within the tolerance: what is wrong with one is wrong with both. [H200: 83 pairs, rms 0.30; 30 pairs
+of which the host sets one, 0.66, are left independent]"""
 RANGE_SIGMAS: Final = 3.0
 """Standard deviations of a time's logarithm from low to high. [ranges hold about 87 % of the measured times that the
 constants were set on, and 76 % of those of steps not seen before; of 108 such verdicts 88 were right]"""
