@@ -102,6 +102,15 @@ def test_the_compiler_s_reasons_are_blockers_with_their_places() -> None:
     assert found["eager"].blockers[0].message == "waits for the device (8 times)"
 
 
+@pytest.mark.parametrize("length", [300, 9_000])
+def test_a_reason_of_any_length_is_told_in_a_few_lines(length: int) -> None:
+    reason = "r" * length
+    broken = runs.measured(1.0, graph_breaks=[{"reason": reason, "where": None, "count": 1}])
+    found = measured_forms(None, {"compile": broken, "replay": runs.failed("error", reason)})
+    told = [found["compile"].blockers[0].message, found["replay"].blockers[0].message, found["replay"].error or ""]
+    assert all((reason in one) == (length <= 300) and len(one) < 330 for one in told)
+
+
 SYNCED = [pointwise(), item()] * 8
 NOT_PERMITTED = runs.failed("sync", "operation not permitted when stream is capturing", "model.py:7")
 

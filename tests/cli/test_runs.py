@@ -111,7 +111,7 @@ def test_other_ranks_are_named_and_can_be_chosen(capsys: Capture) -> None:
     Path("run/run.json").unlink()
     for rank, step in enumerate((0.7, 7.0)):
         told = json.loads(manifest)
-        told["forms"]["eager"]["step_ms"] = step
+        told["forms"]["eager"].update(step_ms=step, low=step, high=step)
         Path(f"run/run.rank{rank}.json").write_text(json.dumps(told), encoding="utf-8")
     named = str(Path("run", "run.rank1.json"))
     assert document(capsys, "run")["run"]["notes"] == [
@@ -233,7 +233,7 @@ def test_notes_of_the_forms_and_the_rank_are_told(capsys: Capture) -> None:
     forms = {**runs.ALL, "eager": {**runs.ALL["eager"], "notes": ["the script compiles itself", 3]}}
     runs.write_run(Path("run"), forms, environment={"rank": 0, "world_size": 8})
     text = printed(capsys, "run")
-    assert text.startswith("! the script compiles itself\n")
+    assert text.startswith("! forms.eager.notes[1] is no text, 3: it is left out\n! the script compiles itself\n")
     assert "run (rank 0 of 8)" in text
 
 

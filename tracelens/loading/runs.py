@@ -7,21 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 import orjson
 
 from tracelens.errors import UnreadableError
+from tracelens.loading.manifest import FORMS, Record, sound_forms, sound_head, version_refused
 from tracelens.loading.repairs import one_line
 
 MANIFESTS: Final = ("run.json", "run.rank*.json")
 """The manifest of a run, or one of each rank where there are several."""
 LARGEST: Final = 1 << 26
 """Bytes of a manifest that is named as such. [judgement: those of 1,000 blockers have 1 MB]"""
-SCHEMA_VERSION: Final = 1
-FORMS: Final = ("eager", "compile", "replay", "both")
-Record: TypeAlias = Mapping[str, Any]
-"""A form object of the manifest, as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,9 @@ def read_run(place: Path) -> Run | None:
         if not found:
             return None
         path = found[0]
-        manifest: object = json.loads(path.read_bytes(), parse_constant=lambda _: None)
+        if not path.is_file():
+            raise _damaged(path, "neither a file nor a link to one")
+        manifest: object = json.loads(path.read_bytes(), parse_constant=lambda _: None, object_pairs_hook=_object)
         orjson.dumps(manifest)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
@@ -87,6 +86,16 @@ def read_run(place: Path) -> Run | None:
     if not isinstance(manifest, dict):
         raise _damaged(path, "no JSON object")
     return _run(path.parent, found, cast("Record", manifest)) if "forms" in manifest else None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of the manifest; ValueError where a key is there twice, as only one of its values could count."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {one_line(twice)} is there twice")
+    return made
 
 
 def run_around(trace: Path, run_id: object) -> Run | None:
@@ -105,14 +114,14 @@ def run_around(trace: Path, run_id: object) -> Run | None:
 def _manifests(place: Path) -> list[Path]:
     """The manifest that is named, or those in a directory, the first rank's first."""
     if not place.is_dir():
-        is_named = any(fnmatchcase(place.name, pattern) for pattern in MANIFESTS) and place.is_file()
-        return [place] if is_named and _is_object(place) else []
-    found = (
-        path
-        for pattern in MANIFESTS
-        for path in sorted(place.glob(pattern), key=lambda path: (len(path.name), path.name))
-    )
-    return [path for path in found if path.is_file()]
+        return [place] if _is_named(place) and place.is_file() and _is_object(place) else []
+    # Not by glob: a link to itself is there as well, and is no usable manifest.
+    found = [path for path in place.iterdir() if _is_named(path)]
+    return sorted(found, key=lambda path: (path.name != "run.json", len(path.name), path.name))
+
+
+def _is_named(path: Path) -> bool:
+    return any(fnmatchcase(path.name, pattern) for pattern in MANIFESTS)
 
 
 def _is_object(path: Path) -> bool:
@@ -122,9 +131,9 @@ def _is_object(path: Path) -> bool:
 
 def _run(folder: Path, manifests: list[Path], manifest: Record) -> Run:
     path, *others = manifests
-    version = manifest.get("schema_version", SCHEMA_VERSION)
-    if version != SCHEMA_VERSION:
-        raise UnreadableError(f"{path}: schema_version {version!r} is not {SCHEMA_VERSION}; use a newer tracelens")
+    refused = version_refused(manifest)
+    if refused:
+        raise UnreadableError(f"{path}: {refused}")
     given: object = manifest["forms"]
     if not isinstance(given, dict):
         raise _damaged(path, "forms is no object")
@@ -132,13 +141,14 @@ def _run(folder: Path, manifests: list[Path], manifest: Record) -> Run:
     wrong = [name for name in FORMS if not isinstance(entries.get(name, {}), dict)]
     if wrong:
         raise _damaged(path, f"forms.{wrong[0]} is no object")
-    forms = {name: cast("Record", entries[name]) for name in FORMS if name in entries}
+    forms, dropped = sound_forms(cast("dict[str, Record]", entries))
+    head, odd = sound_head(manifest)
     rank = path.stem.removeprefix("run")
     names = {name: forms.get(name, {}).get("trace") or f"{name}{rank}.pt.trace.json.gz" for name in FORMS}
     found = {name: _trace(folder, names[name]) for name in FORMS}
     lost = {name: why for name, why in found.items() if isinstance(why, str) and forms.get(name, {}).get("trace")}
-    notes = (*_of_other_ranks(others), *_left_out(lost))
-    return Run(folder, manifest, forms, {name: at for name, at in found.items() if isinstance(at, Path)}, notes)
+    notes = (*_of_other_ranks(others), *odd, *dropped, *_left_out(lost))
+    return Run(folder, head, forms, {name: at for name, at in found.items() if isinstance(at, Path)}, notes)
 
 
 def _left_out(lost: Mapping[str, str]) -> Iterator[str]:
@@ -162,9 +172,12 @@ def _trace(folder: Path, name: object) -> Path | str | None:
         return "the manifest names a place outside the run's directory"
     path = folder / name
     try:
+        path.lstat()
         if not path.is_file():
-            return None
+            return f"{one_line(name)} is no file"
         inside = path.resolve().parent == folder.resolve()
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError):
         return "its name cannot be that of a file"
     return path if inside else f"{one_line(name)} leads out of the run's directory"
