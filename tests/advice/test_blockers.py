@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.cases.beats import pause
 from tests.advice.story import Beat, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice.blockers import VETOES, Observation, find_blockers
@@ -214,3 +215,13 @@ def test_lost_forward_operators_are_no_evidence_of_a_later_backward_pass() -> No
     beats = (*forward(1, 2, 3), *backward(3, 2), *forward(4, 5), *backward(5, 4, 1))
     assert lacking(told(*beats, steps=4)).keys() == {"second_backward"}
     assert lacking(told(*beats, steps=4), 4) == {}
+
+
+@pytest.mark.parametrize("us", [0, 100, 5_000])
+def test_a_device_clock_that_is_behind_proves_no_blocker(us: int) -> None:
+    builder = told(*BODY, upload("HtoD (Pinned -> Device)"), pause(3_000), *BODY, steps=5)
+    for event in builder.events:
+        event["ts"] -= us if event["cat"] in ("kernel", "gpu_memcpy") else 0
+    found = lacking(builder)
+    assert found.keys() == ({"host_input"} if us else {"host_input", "outside_work"})
+    assert not any(seen.vetoes for seen in found.values())

@@ -16,7 +16,8 @@ from tracelens.advice.outside import stretches
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
 from tracelens.advice.scaler import wait_repair
-from tracelens.analysis.results import Analysis, Attribution
+from tracelens.analysis.clocks import clocks_agree
+from tracelens.analysis.results import Analysis
 from tracelens.analysis.typical import of_typical_steps
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.intervals import covered, length
@@ -69,17 +70,18 @@ class Observation:
 
 
 def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]:
-    """All blockers of the counted steps; how long they hold up the device is that of typical ones."""
-    typical = of_typical_steps(analysis)
+    """All blockers of the counted steps; how long they hold up the device is that of typical ones, where the clocks of
+    host and device tell."""
+    typical, tell = of_typical_steps(analysis), clocks_agree(analysis.trace)
     found = (
         _syncs(analysis, region),
         _pageable(analysis),
         _host_inputs(analysis),
         _changes(region),
         _host_optimizer(analysis),
-        _allocations(analysis, typical.attribution),
-        _loader(typical),
-        _outside(typical),
+        _allocations(analysis, typical.attribution.share("dispatch", "allocator") if tell else 0.0),
+        _loader(typical) if tell else None,
+        _outside(typical) if tell else None,
         None if region.changes.lost_operators else _second_backward(analysis),
     )
     return tuple(seen for seen in found if seen is not None)
@@ -185,15 +187,15 @@ def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
     return np.isin(operators, analysis.trace.links.operator[calls])
 
 
-def _allocations(analysis: Analysis, typical: Attribution) -> Observation | None:
-    """Calls that allocate or free device memory."""
+def _allocations(analysis: Analysis, typical: float) -> Observation | None:
+    """Calls that allocate or free device memory; typical: their share of a typical step."""
     events = analysis.trace.events
     rows = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
     counts = _per_step(analysis, rows)
     if not counts.sum():
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
-    share = typical.share("dispatch", "allocator") if counts.min() else 0.0
+    share = typical if counts.min() else 0.0
     taking = f", which hold up the device for {percent(share)} of the traced time" if share >= COSTLY else ""
     message = often(counts, "call", " to allocate or free device memory") + taking
     found = _observe(counts, "allocation", message, advice)

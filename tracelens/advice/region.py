@@ -13,6 +13,7 @@ from tracelens.advice.arguments import parsed, product
 from tracelens.advice.changes import Changes, find_changes, is_alike
 from tracelens.advice.fed_back import first_fed
 from tracelens.advice.outside import outside_ns
+from tracelens.analysis.clocks import clocks_agree
 from tracelens.analysis.recording import incomplete_steps, launched_work
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import of_typical_steps, typical_steps
@@ -124,7 +125,7 @@ def find_region(analysis: Analysis) -> Region | None:
         recorded=_per_step(mean, mean.attribution.window_ns),
         busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
         speed=1.0,
-        outside=outside_ns(mean),
+        outside=outside_ns(mean) if clocks_agree(trace) else 0.0,
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),

@@ -201,14 +201,6 @@ def longest_event(trace: Trace, device: int) -> float | None:
     return float(events.duration[work].max()) / began if len(work) and began else None
 
 
-def early_share(trace: Trace, work: Int64s) -> float | None:
-    """Share of linked device events that start before their launch call does."""
-    linked = work[trace.links.launch[work] != ABSENT]
-    if not len(linked):
-        return None
-    return float((trace.events.start[linked] < trace.events.start[trace.links.launch[linked]]).mean())
-
-
 def early_return(trace: Trace, work: Int64s) -> int | None:
     """The longest time in ns by which a device synchronisation returned before work launched ahead of it ended."""
     events = trace.events

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis import recording
+from tracelens.analysis.clocks import EARLY, early_share
 from tracelens.analysis.extent import device_rows
 from tracelens.analysis.no_work import why_nothing_ran
 from tracelens.analysis.parts import Part
@@ -279,8 +280,8 @@ RULES: Final = (
     ),
     Rule(
         "clock",  # 0 on every trace seen
-        lambda evidence: recording.early_share(evidence.trace, evidence.work),
-        0.001,
+        lambda evidence: early_share(evidence.trace, evidence.work),
+        EARLY,
         None,
         "no kernel starts before its launch",
         "{share} of device events start before their launch: host and device clocks differ; record again",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracelens.analysis.clocks import clocks_agree
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
 
 
 def blocking_waits(trace: Trace) -> Bools:
-    """Mask of rows (n): synchronisations, and copies that return only after they ended on the device."""
+    """Mask of rows (n): synchronisations, and copies that return only after they ended on the device; none of these
+    where the clocks do not tell."""
     events = trace.events
     calls = (events.category == Category.RUNTIME) & (events.phase == ord("X"))
     waits = calls & (events.role == Role.SYNC)
@@ -19,8 +21,8 @@ def blocking_waits(trace: Trace) -> Bools:
 
 def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
     """Whether the device has ended all that each call launched, and something at all, when it returns."""
-    if not len(calls):
-        return np.empty(0, dtype=np.bool_)
+    if not len(calls) or not clocks_agree(trace):
+        return np.zeros(len(calls), dtype=np.bool_)
     events, launch = trace.events, trace.links.launch
     index = np.full(len(events) + 1, ABSENT, dtype=np.int64)
     index[calls] = np.arange(len(calls))
