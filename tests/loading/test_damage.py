@@ -182,6 +182,20 @@ def test_a_broken_gzip_checksum_is_named(tmp_path: Path) -> None:
     assert "incorrect data check" in trace.repairs[-1].example
 
 
+@pytest.mark.parametrize("damage", ["no trailer", "half a trailer", "another length", "bytes behind it"])
+def test_a_gzip_trailer_that_is_damaged_makes_no_events_missing(damage: str, tmp_path: Path) -> None:
+    data = zipped(kineto([BEFORE, AFTER]))
+    damaged = {
+        "no trailer": data[:-8],
+        "half a trailer": data[:-4],
+        "another length": data[:-4] + b"\xff" * 4,
+        "bytes behind it": data + b"junk behind the trailer",
+    }[damage]
+    trace = load_bytes(damaged, tmp_path, "trace.json.gz")
+    assert len(trace.events) == 2
+    assert kinds(trace) == {"compressed file damaged behind the whole text": 1}
+
+
 BROKEN = {
     "bom.json": "byte order mark",
     "nan_value.json": NOT_JSON,

@@ -127,6 +127,8 @@ FOREIGN = {
     "empty": (b"", "empty"),
     "white space": (b" \n \n", "empty"),
     "zeros": (bytes(50), "zero bytes"),
+    "utf-32": ("{}".encode("utf-32"), "UTF-32"),
+    "utf-32 the other way round": (b"\x00\x00\xfe\xff" + "{}".encode("utf-32-be"), "UTF-32"),
     "utf-16": ("{}".encode("utf-16"), "UTF-16"),
     "empty object": (b"{}", "without traceEvents"),
     "open object": (b'{"schemaVersion": 1, "devicePr', "cut short before any traceEvents"),

@@ -18,6 +18,9 @@ from tracelens.loading.values import end_of_value
 EVENTS: Final = "traceEvents"
 CUT: Final = "file cut short"
 REST: Final = "text after the end skipped"
+BEHIND: Final = "compressed file damaged behind the whole text"
+CHECKSUM: Final = "incorrect data check"
+"""What zlib says where any of the text may be another than was written."""
 BOM: Final = b"\xef\xbb\xbf"
 LONGEST_VALUE: Final = 1 << 25
 MOST_MEMBERS: Final = 2000
@@ -44,6 +47,7 @@ class Document:
         self._repairs = repairs
         self._read_events = read_events
         self._found_events = False
+        self._closed = False
 
     def read(self) -> None:
         """Read all of the window; UnreadableError if this is no Chrome trace."""
@@ -62,8 +66,10 @@ class Document:
         self._window.drop(1)
         if not bare:
             self._read_members()
-        elif not self._read_array():
-            self._note_cut("the file ends within its array of events")
+        else:
+            self._closed = self._read_array()
+            if not self._closed:
+                self._note_cut("the file ends within its array of events")
         self._note_rest()
 
     def _read_members(self) -> None:
@@ -74,6 +80,7 @@ class Document:
                 break
             if self._peek() == b"}":
                 self._window.drop(1)
+                self._closed = True
                 break
             commas = 1 if self._read_member() else None
         if not self._found_events:
@@ -166,7 +173,12 @@ class Document:
             self._repairs.add(REST, text[:200], self._window.offset, count)
             self._window.drop(len(text))
         if self._window.damage:
-            self._repairs.add(CUT, self._window.damage, self._window.offset + len(self._window.data))
+            self._repairs.add(self._damage_kind(), self._window.damage, self._window.offset + len(self._window.data))
+
+    def _damage_kind(self) -> str:
+        """Whether what broke the text off lies behind its end."""
+        whole = self._closed and not self._repairs.made(REST) and CHECKSUM not in self._window.damage
+        return BEHIND if whole else CUT
 
     def _skip_space(self, commas: int | None, closing: bytes = b"") -> bool:
         """Move past white space and so many commas, or none before what closes; False at the end of the text."""

@@ -18,6 +18,8 @@ _MAGIC: Final = (
     (b"\x89PNG", "a PNG image"),
     (b"%PDF", "a PDF document"),
     (b"NVTX", "an NVTX file"),
+    (b"\xff\xfe\x00\x00", "text in UTF-32; convert it to UTF-8 first"),
+    (b"\x00\x00\xfe\xff", "text in UTF-32; convert it to UTF-8 first"),
     (b"\xff\xfe", "text in UTF-16; convert it to UTF-8 first"),
     (b"\xfe\xff", "text in UTF-16; convert it to UTF-8 first"),
 )
