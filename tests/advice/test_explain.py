@@ -166,3 +166,9 @@ def test_lists_fit_the_width() -> None:
     text = list_text(topics(), width=60)
     assert max(map(len, text.splitlines())) <= 60
     assert all(name in text for name in ("host_pause", "confidence", "pageable_copy", "building", "dispatch.input"))
+
+
+def test_a_name_of_any_length_is_repeated_in_short() -> None:
+    with pytest.raises(UsageError) as refused:
+        explain("x" * 5_000)
+    assert len(str(refused.value)) < 200

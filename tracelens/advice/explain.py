@@ -20,6 +20,8 @@ from tracelens.errors import UsageError
 if TYPE_CHECKING:
     from tracelens.advice.rules import Rule
 
+SHOWN: Final = 80
+"""Characters of a name that an error repeats."""
 BLOCKERS: Final = "advice.blockers"
 TRUST: Final = "analysis.trust"
 KINDS: Final = ("rule", "figure", "blocker", "check", "part", "kind", "word")
@@ -50,7 +52,8 @@ def explain(name: str) -> tuple[Explanation, ...]:
         every = [id for ids in known.values() for id in ids]
         close = difflib.get_close_matches(name, every, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"nothing is named {name!r}{hint} (tracelens explain lists all)")
+        shown = name if len(name) <= SHOWN else f"{name[:SHOWN]}..."
+        raise UsageError(f"nothing is named {shown!r}{hint} (tracelens explain lists all)")
     return found
 
 
