@@ -18,8 +18,8 @@ COLUMNS: Final = {
     "launches": ("handle", "call", "ns", "latency_ns", "kernels", "operator", "where"),
 }
 """The columns of each table. `host_ns` is an operator's own time; `start_ns` and `ns` of a gap are of what the window
-has of it; `saving_ns` is [low, high]. Rows are ranked by one column: kernels by total_ns, operators by host_ns, waits by
-the high end of saving_ns, the others by ns."""
+has of it; `saving_ns` is [low, high]. Rows are ranked by one column: kernels by total_ns, operators by host_ns, waits
+by the high end of saving_ns, the others by ns."""
 SHOWN_ROWS: Final = 5
 """Rows of each table in text and Markdown, unless asked otherwise."""
 
