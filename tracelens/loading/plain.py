@@ -25,9 +25,9 @@ except ImportError:  # installed without a compiler, or for a platform that it i
 compiled = None if _plain is None or os.environ.get("TRACELENS_SCAN") == "numpy" else _plain.read_events
 """The pass itself; None where there is none, or the numpy scan is wanted."""
 
-_MOST_EVENTS: Final = 1 << 15
-_MOST_MEMBERS: Final = 1 << 16
-"""Of one frame: what is behind them waits for the next."""
+_MOST_EVENTS: Final = 1 << 14
+_MOST_MEMBERS: Final = 1 << 15
+"""Of one frame, the rest waits for the next: so few need pieces of memory that the C library keeps for the next, too."""
 _KEYS, _MULTIPLIER = compiled_table()
 _BOUNDS: Final = 257
 _COLUMNS: Final = ("row", "value", "text_end", "raw", "first", "sound")
@@ -58,7 +58,7 @@ def plain_events(data: bytes) -> PlainFrame | None:
     if compiled is None:
         return None
     spans, bounds = np.empty((_MOST_EVENTS, 2), dtype=np.int64), np.empty(_BOUNDS, dtype=np.int64)
-    members, scratch = np.empty((2, _MOST_MEMBERS), dtype=_MEMBER)
+    members, scratch = (np.empty(_MOST_MEMBERS, dtype=_MEMBER) for _ in range(2))
     found = compiled(data, _KEYS, _MULTIPLIER, spans, scratch, members, bounds)
     if found is None:
         return None
