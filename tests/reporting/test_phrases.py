@@ -395,3 +395,15 @@ def test_a_form_that_ran_though_the_trace_forbids_it_says_so() -> None:
     assert told["replay"] == "cannot run"
     assert told["compile"] == ""
     assert not any(row.predicted for row in phrases.form_rows(judged("replay", replay=ran)))
+
+
+def test_a_verdict_on_a_unit_that_may_be_a_layer_says_so_at_once() -> None:
+    document = judged("replay")
+    document["window"] |= {"kind": "period", "name": "repeated unit of 12 launches"}
+    unit = "That is of a repeated unit of 12 launches, which may be but a layer of the step: no steps are annotated."
+    assert phrases.headline(document).endswith(f" {unit}")
+    assert " ms a unit, the mean of 3" in phrases.step(document)
+    for form in document["forms"].values():
+        form["source"] = "measured"
+    assert unit not in phrases.headline(document)
+    assert unit not in phrases.headline(judged("replay"))

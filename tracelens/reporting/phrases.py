@@ -44,7 +44,19 @@ PROFILED: Final = 0.05
 
 
 def headline(document: Document) -> str:
-    """The verdict in one line, with what a repair allows: "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."."""
+    """The verdict in one line, with what a repair allows: "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60).", and of what
+    it is where that may be no step."""
+    return f"{_verdict(document)} {_of_unit(document)}".strip()
+
+
+def _of_unit(document: Document) -> str:
+    """That the forms are of a unit that repeats, whatever part of a step that is; "" where steps are marked."""
+    if document["window"]["kind"] != "period" or advised_form(document) is None or _is_measured(document):
+        return ""
+    return f"That is of a {document['window']['name']}, which may be but a layer of the step: no steps are annotated."
+
+
+def _verdict(document: Document) -> str:
     verdict, own, advised = document["recommendation"]["verdict"], own_form(document), advised_form(document)
     if advised is None:
         reason = document["recommendation"]["summary"].removeprefix("No verdict.").strip()
@@ -218,9 +230,13 @@ def stretch(document: Document) -> str:
 
 def unit(document: Document) -> str:
     """What the forms' times are of: what was measured is of a step, whatever the trace shows."""
+    return "the step" if document["window"]["steps"] or _is_measured(document) else "this stretch"
+
+
+def _is_measured(document: Document) -> bool:
+    """Whether all known times were measured, so that they are of the step."""
     known = [form for form in document["forms"].values() if form["step_ms"] is not None]
-    is_measured = bool(known) and all(form["source"] == "measured" for form in known)
-    return "the step" if document["window"]["steps"] or is_measured else "this stretch"
+    return bool(known) and all(form["source"] == "measured" for form in known)
 
 
 def failed_checks(document: Document) -> list[str]:
@@ -240,13 +256,13 @@ def step(document: Document) -> str:
     spread, steps = window["step_ms"], window["steps"]
     if not steps or spread["median"] is None:
         return f"{units.duration(length)}, {_STRETCH.get(window['kind'], window['kind'])}"
-    mean = units.milliseconds(length / steps / units.NS_PER_MS)
+    mean, unit = units.milliseconds(length / steps / units.NS_PER_MS), _UNIT.get(window["kind"], "step")
     if steps == 1:
         return f"{mean} ms, 1 step"
     if spread["min"] == spread["max"]:
-        return f"{mean} ms a step, each of {steps:,}"
+        return f"{mean} ms a {unit}, each of {steps:,}"
     ends = f"median {units.milliseconds(spread['median'])}, {span(spread['min'], spread['max'])}"
-    return f"{mean} ms a step, the mean of {steps:,} ({ends})"
+    return f"{mean} ms a {unit}, the mean of {steps:,} ({ends})"
 
 
 def over(document: Document) -> str:
@@ -313,6 +329,8 @@ _FIX: Final = {rule.id: rule.fix for rule in RULES if rule.fix}
 _EXPECTED: Final = frozenset(rule.id for rule in RULES if rule.expects)
 _BOUND: Final = "device_limit"
 """The rule that tells a step at its device's limit."""
+_UNIT: Final = {"period": "unit"}
+"""What is counted, where it may be no step."""
 _STRETCH: Final = {"whole": "the whole trace as one step", "range": "the range as one step"}
 _RECORDED: Final = {
     "compile": "a compiled step",
