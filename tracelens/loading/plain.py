@@ -27,7 +27,7 @@ compiled = None if _plain is None or os.environ.get("TRACELENS_SCAN") == "numpy"
 
 _MOST_EVENTS: Final = 1 << 14
 _MOST_MEMBERS: Final = 1 << 15
-"""Of one frame, the rest waits for the next: so few need pieces of memory that the C library keeps for the next, too."""
+"""Of one frame, the rest waits for the next: so few need pieces of memory that the C library keeps for it."""
 _KEYS, _MULTIPLIER = compiled_table()
 _BOUNDS: Final = 257
 _COLUMNS: Final = ("row", "value", "text_end", "raw", "first", "sound")
