@@ -184,7 +184,7 @@ def summary(record: FormRecord) -> str:
         return record.error or "nothing measured"
     outputs = "not compared" if record.outputs == "unchecked" else record.outputs
     text = f"{record.step_ms:.3f} ms a step ({record.low:.3f} to {record.high:.3f}), outputs {outputs}"
-    return f"{text}; {record.error}" if record.error else text
+    return f"{record.error}; what it measured until then is kept: {text}" if record.error else text
 
 
 def _cut(outcome: Outcome) -> str | None:

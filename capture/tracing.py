@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import torch.profiler
@@ -14,6 +17,7 @@ from capture.stamping import STAMP
 
 def profiler(job: Job, cuda: bool) -> profile:
     """Return a profiler that warms up, records the active steps and exports them when they are over."""
+    _import_compiler(job.work)
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]
 
     schedule: Any = torch.profiler.schedule  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -30,6 +34,19 @@ def profiler(job: Job, cuda: bool) -> profile:
         acc_events=True,  # keeps PyTorch from warning that a second cycle would replace the first
         profile_memory=job.memory,
     )
+
+
+def _import_compiler(folder: Path) -> None:
+    """Import what the profiler imports when it starts, where that needs help: it asks for the working directory, which
+    the script may have removed."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        removed = os.open(".", os.O_RDONLY)
+        os.chdir(folder)
+        importlib.import_module("torch._inductor")
+        os.fchdir(removed)
+        os.close(removed)
 
 
 def add_stamp(running: profile, value: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from capture.campaign import Campaign, exit_code, fastest
+from capture.campaign import Campaign, exit_code, fastest, summary
 from capture.job import Job, Plan
 from capture.launcher import Outcome, _wait
 from capture.manifest import RunDirectory, RunDirectoryError
@@ -59,6 +59,14 @@ def test_the_commands_exit_code_is_eagers() -> None:
     assert [code(-9, "killed by signal 9"), code(-15)] == [137, 0], "ended by us once it had told all"
     late = Outcome(None, -15, "did not end within 1 s (while measuring)")
     assert exit_code(late, FormRecord(error=late.cut)) == 2
+
+
+def test_a_form_that_failed_after_its_measurement_is_told_as_failed_first() -> None:
+    record = FormRecord(step_ms=0.056, low=0.05, high=0.06, error="did not end within 20 s (while measuring)")
+    assert summary(record).startswith(
+        "did not end within 20 s (while measuring); what it measured until then is kept: "
+    )
+    assert "0.056 ms a step" in summary(record)
 
 
 @pytest.mark.parametrize(("done", "said"), [(True, None), (False, "did not end within 0 s (while starting)")])

@@ -337,3 +337,25 @@ def test_ranks_of_one_job_keep_step_and_leave_files_of_their_own(workshop: Works
         assert manifest["forms"]["eager"]["steps"] == 6
         assert (workshop.path / manifest["forms"]["eager"]["trace"]).is_file()
     assert len(list(workshop.path.iterdir())) == 4
+
+
+def test_a_script_may_remove_the_directory_that_it_works_in(workshop: Workshop) -> None:
+    workshop.write(
+        """
+        import os, tempfile, torch
+        model = torch.nn.Linear(8, 8)
+        gone = tempfile.mkdtemp()
+        os.chdir(gone)
+        os.rmdir(gone)
+        for _ in range(60):
+            model(torch.randn(2, 8))
+        try:
+            print("in", os.getcwd())
+        except FileNotFoundError:
+            print("still nowhere")
+        """
+    )
+    run = workshop.capture("--forms", "eager", "script.py")
+    assert run.code == 0, run.stderr
+    assert "still nowhere" in run.stdout
+    assert run.form("eager")["trace"] == "eager.pt.trace.json.gz"
