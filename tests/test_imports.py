@@ -34,6 +34,13 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded_by("import tracelens; tracelens.__version__, dir(tracelens)") & HEAVY == set()
 
 
+def test_an_interruption_is_told_of_from_the_first_import_on() -> None:
+    code = "import sys; before = set(sys.modules); import tracelens.__main__; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert {"tracelens", "tracelens.__main__"} <= set(done.stdout.split())
+    assert not {"typing", "enum", "re", "collections.abc", "tracelens.cli"} & set(done.stdout.split())
+
+
 @pytest.mark.parametrize(
     "words", [["rules"], ["explain"], ["explain", "replay"], ["explain", "queue_full"]], ids=" ".join
 )

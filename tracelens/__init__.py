@@ -13,11 +13,13 @@ Nothing is imported before it is used.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from tracelens.version import __version__
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all that is here
 if TYPE_CHECKING:
+    from typing import Any
+
     from tracelens.api import Trace, analyze, load, report
 
 __all__ = ["Trace", "__version__", "analyze", "load", "report"]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
-from tracelens.exitcodes import ExitCode
+TYPE_CHECKING = False  # what is imported here is imported before an interruption can be told of
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130
+"""As tracelens.exitcodes has it."""
 
 __all__ = ["main"]
 
@@ -14,13 +18,12 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `argv` without the program's name, by default the program's own."""
     try:
-        # Imported here, where an interruption is told of in a line.
         from tracelens.cli.main import main as run
 
         code = run(argv)
     except KeyboardInterrupt:
         print("tracelens: interrupted", file=sys.stderr)
-        code = int(ExitCode.INTERRUPTED)
+        code = INTERRUPTED
     if argv is None:
         _leave_threads(code)
     return code
