@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from tests.tui.screens import eager_steps, opened, screen, settled, shows
@@ -16,6 +17,7 @@ from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place, Portion
 from tracelens.tui.opening import Opening
 from tracelens.tui.rows import text
+from tracelens.tui.search import Query
 from tracelens.tui.targets import Filtered
 from tracelens.tui.views.messages import Ranged
 from tracelens.tui.views.overview import OverviewView
@@ -44,6 +46,17 @@ async def test_a_cost_leads_to_its_place_in_the_timeline(eager: Path) -> None:
         await pilot.pause()
         assert app.view == "timeline"
         assert shows(app, "gap g-")
+
+
+async def test_keys_typed_faster_than_they_are_done_reach_what_they_are_for(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        for key, letter in (("4", "4"), ("slash", "/"), *((letter, letter) for letter in "relu"), ("enter", None)):
+            app.post_message(events.Key(key, letter))
+        await pilot.pause()
+        await pilot.pause()
+        assert app.tables is not None
+        assert app.tables.grid.table.found == Query.parse("relu")
+        assert not app.tables.grid.table.sorted_by
 
 
 async def test_the_worst_gap_names_its_cause_and_leads_to_its_launch(eager: Path) -> None:

@@ -148,7 +148,21 @@ class Shell(App[int]):
             if isinstance(event, events.Key) and event.key in ("q", "ctrl+q", "ctrl+c"):
                 await self.run_action("quit")
             return
-        await super().on_event(event)
+        if not (isinstance(event, events.Key) and not event.is_forwarded and await self._done_at_once(event)):
+            await super().on_event(event)
+
+    async def _done_at_once(self, key: events.Key) -> bool:
+        """Do what a key is for before the next one is looked at; False if it is for nothing.
+
+        textual would do it after the key has come back from what has the focus, and would send there, too, what is
+        typed meanwhile: letters of a search to the table that the search begins in."""
+        self.app_focus = True
+        if await self._check_bindings(key.key, priority=True):
+            return True
+        if self.focused is None or not self.focused.check_consume_key(key.key, key.character):
+            return await self._check_bindings(key.key)
+        await self.focused.on_event(key)
+        return True
 
     @property
     def switcher(self) -> ContentSwitcher:
