@@ -17,7 +17,7 @@ from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
-from tracelens.model.names import named
+from tracelens.model.names import alike, named
 from tracelens.model.nesting import nearest
 
 
@@ -104,7 +104,7 @@ class Operators:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Names:
-    """Texts of n rows, each distinct one asked once."""
+    """Texts of n rows, each distinct one asked once, whatever the number at its end."""
 
     texts: list[str]
     index: Int64s
@@ -184,12 +184,14 @@ def _flags(names: _Names, kernels: _Names) -> dict[str, Bools]:
 
 def _operator_names(trace: Trace, operator: Int64s) -> _Names:
     """Bare aten names ("add" of "aten::add_"); "" for device work without an operator, others in full."""
-    distinct, index = np.unique(np.where(operator == ABSENT, ABSENT, trace.events.name[operator]), return_inverse=True)
+    name = alike(trace)[trace.events.name[operator]]
+    distinct, index = np.unique(np.where(operator == ABSENT, ABSENT, name), return_inverse=True)
     return _Names([_bare(trace.names[int(name)]) if name != ABSENT else "" for name in distinct], index)
 
 
 def _kernel_names(region: Region) -> _Names:
-    distinct, index = np.unique(region.trace.events.name[region.work], return_inverse=True)
+    name = alike(region.trace)[region.trace.events.name[region.work]]
+    distinct, index = np.unique(name, return_inverse=True)
     return _Names([region.trace.names[int(name)] for name in distinct], index)
 
 

@@ -20,6 +20,7 @@ from tracelens.analysis.typical import of_typical_steps, typical_steps
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
 from tracelens.model.intervals import length, union
+from tracelens.model.names import names_of, tell_alike
 
 OPTIMIZER_STEP: Final = "Optimizer.step#"
 """What torch names the annotation around Optimizer.step; the class follows."""
@@ -181,15 +182,16 @@ class _Host:
 
     def count(self, prefixes: tuple[str, ...]) -> int:
         """Host events of the step whose name starts with one of `prefixes`."""
-        names, counts = np.unique(self.trace.events.name[self.rows], return_counts=True)
-        wanted = [self.trace.names[int(name)].startswith(prefixes) for name in names]
-        return int(counts[wanted].sum())
+        return int(self._starting(prefixes).sum())
 
     def optimizer(self) -> str | None:
         """Class in the first "Optimizer.step#Class.step" of the step."""
-        names = (self.trace.names[int(name)] for name in np.unique(self.trace.events.name[self.rows]))
-        steps = [name for name in names if name.startswith(OPTIMIZER_STEP)]
+        steps = names_of(self.trace, self.rows[self._starting((OPTIMIZER_STEP,))]).tolist()
         return min(steps).removeprefix(OPTIMIZER_STEP).partition(".")[0] if steps else None
+
+    def _starting(self, prefixes: tuple[str, ...]) -> Bools:
+        """Mask over `rows`: the name starts with one of `prefixes`, none of which ends in a number."""
+        return tell_alike(self.trace, self.rows, lambda name: name.startswith(prefixes), np.bool_)
 
     def waits(self) -> Int64s:
         """Rows of the step's blocking waits in start order."""

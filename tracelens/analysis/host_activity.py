@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tracelens.analysis.parts import Part
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
-from tracelens.model.names import tell_names
+from tracelens.model.names import tell_alike
 from tracelens.model.nesting import enclosing_among, nearest
 from tracelens.model.segments import Edges, Segments, by_rank
 
@@ -124,7 +124,7 @@ def _activities(trace: Trace) -> Bytes:
     activity = np.full(len(events), Activity.NOTHING, dtype=np.uint8)
     for category in (Category.OPERATOR, Category.ANNOTATION):
         rows = np.flatnonzero(events.category == category)
-        activity[rows] = tell_names(trace, rows, partial(_by_name, operator=category == Category.OPERATOR), np.uint8)
+        activity[rows] = tell_alike(trace, rows, partial(_by_name, operator=category == Category.OPERATOR), np.uint8)
     activity[_loading_batches(trace, activity)] = Activity.INPUT
     activity[calls & among(events.role, SUBMITS)] = Activity.LAUNCH
     activity[calls & (events.role == Role.LOAD) | loading_launches(trace)] = Activity.LOADING

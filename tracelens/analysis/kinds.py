@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Bytes, Category, Trace
-from tracelens.model.names import distinct_codes, named, tell_names
+from tracelens.model.names import alike, distinct_codes, named, tell_alike
 
 
 class Kind(StrEnum):
@@ -207,7 +207,7 @@ def kind_numbers(trace: Trace, rows: npt.NDArray[np.integer]) -> Bytes:
     gemm = np.flatnonzero((found == _NUMBER[Kind.GEMM]) & (operator != ABSENT))
     found[gemm[named(trace, operator[gemm], _CONVOLUTION_OPERATOR)]] = _NUMBER[Kind.CONVOLUTION]
     other = np.flatnonzero((found == _NUMBER[Kind.OTHER]) & (operator != ABSENT))
-    found[other] = tell_names(trace, operator[other], lambda name: _NUMBER[operator_kind(name)], np.uint8)
+    found[other] = tell_alike(trace, operator[other], lambda name: _NUMBER[operator_kind(name)], np.uint8)
     return found
 
 
@@ -227,9 +227,9 @@ def is_communication(trace: Trace, rows: npt.NDArray[np.integer]) -> Bools:
 
 
 def _by_name(trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str, Category], int]) -> Bytes:
-    """`tell` of each row's name and category, asked once for each distinct pair."""
+    """`tell` of each row's name, whatever the number at its end, and category, asked once for each distinct pair."""
     width = len(Category)
-    keys = trace.events.name[rows].astype(np.int64) * width + trace.events.category[rows]
+    keys = alike(trace)[trace.events.name[rows]] * width + trace.events.category[rows]
     distinct, inverse = distinct_codes(keys, width * len(trace.names))
     told = [tell(trace.names[key // width], Category(key % width)) for key in map(int, distinct)]
     return np.array(told, dtype=np.uint8)[inverse]

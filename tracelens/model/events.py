@@ -207,7 +207,7 @@ class Device:
     properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Trace:
     """A whole trace, read-only."""
 

@@ -1,15 +1,21 @@
-"""Questions put to interned names: each distinct name is asked once, however many events bear it."""
+"""Questions put to interned names: each distinct name is asked once, however many events bear it.
+
+Generated names count up ("triton_poi_fused_add_12"): what no number at the end changes is asked of one of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import Bools, Int64s, Trace
+
+_DIGITS: Final = "0123456789"
+_ALIKE: Final[WeakKeyDictionary[Trace, Int64s]] = WeakKeyDictionary()
 
 
 def distinct_codes(codes: npt.NDArray[np.integer], count: int) -> tuple[Int64s, Int64s]:
@@ -28,17 +34,45 @@ def tell_names(
     trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
 ) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`."""
-    distinct, inverse = distinct_codes(trace.events.name[rows], len(trace.names))
+    return _tell(trace, trace.events.name[rows], tell, dtype)
+
+
+def tell_alike(
+    trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
+) -> npt.NDArray[Any]:
+    """`tell` of the name of each event in `rows`, where no number at a name's end changes the answer."""
+    return _tell(trace, alike(trace)[trace.events.name[rows]], tell, dtype)
+
+
+def _tell(
+    trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    distinct, inverse = distinct_codes(codes, len(trace.names))
     told = np.empty(len(distinct), dtype=dtype)
     told[:] = [tell(trace.names[name]) for name in map(int, distinct)]
     return told[inverse]
 
 
+def alike(trace: Trace) -> Int64s:
+    """For each of the trace's names the first one that differs from it, if at all, in the number at its end."""
+    if trace not in _ALIKE:
+        first: dict[str, int] = {}
+        found = [first.setdefault(_stem(name), number) for number, name in enumerate(trace.names)]
+        _ALIKE[trace] = np.array(found, dtype=np.int64)
+    return _ALIKE[trace]
+
+
+def _stem(name: str) -> str:
+    """The name with 0 for the number at its end, if it has one."""
+    stem = name.rstrip(_DIGITS)
+    return name if len(stem) == len(name) else f"{stem}0"
+
+
 def names_of(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
     """Names of the events in `rows`."""
-    return tell_names(trace, rows, str)
+    return tell_names(trace, rows, lambda name: name)
 
 
 def named(trace: Trace, rows: npt.NDArray[np.integer], pattern: re.Pattern[str]) -> Bools:
-    """Mask over `rows`: the pattern is found in the event's name."""
-    return tell_names(trace, rows, lambda name: pattern.search(name) is not None, np.bool_)
+    """Mask over `rows`: the pattern, which asks for no certain number at the end, is found in the event's name."""
+    return tell_alike(trace, rows, lambda name: pattern.search(name) is not None, np.bool_)

@@ -15,7 +15,7 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import intersect, length, union
-from tracelens.model.names import named
+from tracelens.model.names import alike, named
 from tracelens.model.nesting import nearest
 
 SPANS: Final = (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)
@@ -31,18 +31,19 @@ def in_steps(analysis: Analysis, mask: Bools) -> Int64s:
 
 def spans(analysis: Analysis, pattern: re.Pattern[str], categories: tuple[Category, ...] = SPANS) -> Int64s:
     """Rows of the counted steps' operators, annotations and frames with such a name."""
-    events, rows, names = analysis.trace.events, *_spans(analysis)
-    wanted = [name for name in names if pattern.search(analysis.trace.names[name])]
+    trace, (rows, names) = analysis.trace, _spans(analysis)
+    wanted = [name for name in names if pattern.search(trace.names[name])]
     if not wanted:
         return rows[:0]
-    return rows[np.isin(events.name[rows], wanted) & among(events.category[rows], categories)]
+    return rows[np.isin(alike(trace)[trace.events.name[rows]], wanted) & among(trace.events.category[rows], categories)]
 
 
 @once
 def _spans(analysis: Analysis) -> tuple[Int64s, list[int]]:
-    """Rows of all of them, and their distinct names."""
-    rows = in_steps(analysis, among(analysis.trace.events.category, SPANS))
-    return rows, np.unique(analysis.trace.events.name[rows]).tolist()
+    """Rows of all of them, and their names, one of those alike."""
+    trace = analysis.trace
+    rows = in_steps(analysis, among(trace.events.category, SPANS))
+    return rows, np.unique(alike(trace)[trace.events.name[rows]]).tolist()
 
 
 def calls(analysis: Analysis, *roles: Role) -> Int64s:

@@ -8,10 +8,9 @@ from tracelens.analysis.handles import DEVICE_EVENT
 from tracelens.analysis.kinds import KIND_NAMES, ORIGIN_NAMES, kind_numbers, origin_numbers
 from tracelens.analysis.results import Steps
 from tracelens.analysis.table import Table
-from tracelens.analysis.tables.columns import handle_column
+from tracelens.analysis.tables.columns import handle_column, name_column
 from tracelens.analysis.tables.groups import Groups
 from tracelens.model.events import ABSENT, Int64s, Trace
-from tracelens.model.names import names_of
 
 
 def owned_work(trace: Trace, steps: Steps, device: int) -> Int64s:
@@ -32,7 +31,7 @@ def kernel_table(trace: Trace, steps: Steps, device: int) -> Table:
     example = rows[longest]
     found = Table(
         {
-            "name": names_of(trace, example),
+            "name": name_column(trace, example),
             "kind": KIND_NAMES[kind[longest]],
             "origin": ORIGIN_NAMES[origin[longest]],
             "count": groups.count,

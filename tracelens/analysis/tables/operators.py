@@ -10,12 +10,12 @@ import numpy as np
 from tracelens.analysis.handles import OPERATOR
 from tracelens.analysis.results import Steps
 from tracelens.analysis.table import Table
-from tracelens.analysis.tables.columns import handle_column, place_column
+from tracelens.analysis.tables.columns import handle_column, name_column, place_column
 from tracelens.analysis.tables.groups import Groups
 from tracelens.analysis.tables.kernels import owned_work
 from tracelens.analysis.tables.launches import owned_launches
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
-from tracelens.model.names import named, names_of
+from tracelens.model.names import named
 from tracelens.model.nesting import nearest
 
 _STEP: Final = re.compile(r"^ProfilerStep#")
@@ -56,7 +56,7 @@ def operator_table(trace: Trace, steps: Steps, device: int) -> Table:
     example = rows[groups.largest(own_ns)]
     found = Table(
         {
-            "name": names_of(trace, example),
+            "name": name_column(trace, example),
             "count": groups.count,
             "host_ns": host_ns,
             "device_ns": device_ns,
