@@ -146,12 +146,13 @@ def _format(options: argparse.Namespace) -> str:
 
 def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
     """NOTHING_TO_JUDGE where no condition can hold, without device work, and where none does but one cannot be told."""
-    if report.exit_code is not ExitCode.OK:
+    if report.exit_code is not ExitCode.OK or not conditions:
         return report.exit_code
-    reasons = [reason for condition in conditions if (reason := condition.reason(report.document))]
-    for said in filter(None, (*reasons, undecided(conditions, report.document))):
+    document = report.limited(0)
+    reasons = [reason for condition in conditions if (reason := condition.reason(document))]
+    for said in filter(None, (*reasons, undecided(conditions, document))):
         output.note(f"--fail-on: {said}")
-    if not reasons and not all(condition.can_tell(report.document) for condition in conditions):
+    if not reasons and not all(condition.can_tell(document) for condition in conditions):
         output.note("--fail-on idle: without a trace nothing tells how long the device idled")
         return ExitCode.NOTHING_TO_JUDGE
     return ExitCode.CONDITION if reasons else ExitCode.OK
