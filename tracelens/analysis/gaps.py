@@ -79,9 +79,9 @@ def idle(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
 
 def main_parts(gaps: int, gap: npt.NDArray[np.integer], part: Bytes, ns: Int64s) -> Bytes:
     """The part that holds most of each of so many gaps; (m) gap, part and ns of their pieces."""
-    held = np.zeros((gaps, len(Part)), dtype=np.int64)
-    np.add.at(held, (gap, part), ns)
-    return held.argmax(axis=1).astype(np.uint8)
+    held = np.zeros(gaps * len(Part), dtype=np.int64)
+    np.add.at(held, gap.astype(np.int64) * len(Part) + part, ns)
+    return held.reshape(gaps, len(Part)).argmax(axis=1).astype(np.uint8)
 
 
 def _reach(group: Int64s, end: Int64s) -> Int64s:
