@@ -96,7 +96,7 @@ def section(log: Log, case: Case, cases: list[Case]) -> Iterator[str]:
             times = f"{row.seconds:.2f} | {row.cpu_seconds:.2f} | {size / 1e6 / row.seconds:.1f}"
             memory = f"{row.peak_bytes / 1e6:.0f} | {row.peak_bytes / size:.2f}"
             yield f"| {subject.name} | {row.runs} | {times} | {memory} |"
-        elif subject.is_installed and not (case.is_of_names and subject.is_command):
+        elif subject.is_installed:
             left = expected_seconds(log, case, cases, subject)
             why = f"over {LIMIT:.0f}" if log.of(case.name, subject.name) else f"about {left:.0f} expected"
             yield f"| {subject.name} | 0 | {why} | | | | |"

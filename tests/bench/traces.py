@@ -38,7 +38,7 @@ class Case:
     plain: Path
     zipped: Path
     is_of_names: bool = False
-    """Whether it shows what names cost, and nothing about size or reports."""
+    """Whether it shows what names cost, and nothing about size."""
 
     @property
     def size(self) -> int:
