@@ -15,11 +15,11 @@ SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
 
 def test_a_captured_trace_tells_form_step_and_device() -> None:
-    assert told(SAMPLES / "host_bound" / "eager.pt.trace.json.gz") == "eager, 2.51 ms, NVIDIA H200"
+    assert told(SAMPLES / "host_bound" / "eager.pt.trace.json.gz") == "2.51 ms a step, eager, NVIDIA H200"
 
 
 def test_a_run_tells_the_steps_of_its_forms() -> None:
-    assert told(SAMPLES / "host_bound") == "eager 2.51, compile 3.29, replay 0.51, both 0.48"
+    assert told(SAMPLES / "host_bound") == "eager 2.51, compile 3.29, replay 0.51, both 0.48 ms a step"
     assert "replay -" in told(SAMPLES / "sync_points")
 
 

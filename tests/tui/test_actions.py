@@ -9,6 +9,7 @@ import pytest
 from tracelens.tui.actions import (
     ACTIONS,
     ADVICE,
+    DIRECTORY,
     EVERYWHERE,
     FORMS,
     OVERVIEW,
@@ -31,6 +32,7 @@ from tracelens.tui.app import TraceLens
 from tracelens.tui.links import VIEWS
 from tracelens.tui.views.advice import AdviceView
 from tracelens.tui.views.forms import FormsView
+from tracelens.tui.views.opening import PickerView
 from tracelens.tui.views.overview import OverviewView
 from tracelens.tui.views.timeline import TimelineView
 from tracelens.tui.widgets.linked import LinkedLines
@@ -40,7 +42,7 @@ EATEN = {"ctrl+b", "ctrl+a", "ctrl+s", "f1"}
 """Keys that tmux, screen or terminals keep for themselves."""
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", ["picker", *VIEWS])
 def test_a_key_means_one_thing_in_a_view(view: str) -> None:
     scopes = (EVERYWHERE, *scopes_of(view))
     keys = Counter(key for scope in scopes for action in in_scope(scope) for key in action.keys)
@@ -91,6 +93,7 @@ def test_the_readme_table_has_a_line_for_each_action() -> None:
 
 OWNERS = {
     EVERYWHERE: TraceLens,
+    DIRECTORY: PickerView,
     PAGE: LinkedLines,
     OVERVIEW: OverviewView,
     TIMELINE: TimelineView,

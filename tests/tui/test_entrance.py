@@ -115,6 +115,65 @@ async def test_a_directory_offers_only_traces_and_leads_back(tmp_path: Path) -> 
     assert app.return_code == 0
 
 
+async def test_the_cursor_of_a_directory_stays_in_sight(tmp_path: Path) -> None:
+    files = [eager_steps().write(tmp_path / f"trace{number:02}.json") for number in range(40)]
+    app = TraceLens(None, place=Place(), files=files, folder=str(tmp_path))
+    async with app.run_test(size=(80, 20)) as pilot:
+        for key, name in (
+            ("end", "trace39"),
+            ("pageup", "trace23"),
+            ("pageup", "trace07"),
+            ("pagedown", "trace23"),
+            ("home", "trace00"),
+            ("down", "trace01"),
+        ):
+            await pilot.press(key)
+            # To scroll is laid out before it is drawn.
+            await pilot.pause()
+            await pilot.pause()
+            assert shows(app, f"▸ {name}.json")
+        await pilot.press("end", "enter")
+        await settled(app, pilot)
+        assert app.session is not None
+        assert app.session.path == str(files[39])
+
+
+async def test_a_directory_is_searched_by_name(tmp_path: Path) -> None:
+    for name in ("bert.json", "resnet.json", "bert_compiled.json"):
+        eager_steps().write(tmp_path / name)
+    app = TraceLens(None, place=Place(), files=_traces_in(str(tmp_path)), folder=str(tmp_path))
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.press("slash", *"resn", "enter")
+        await pilot.pause()
+        assert shows(app, "1 of 3 traces and runs match 'resn'")
+        assert shows(app, "▸ resnet.json")
+        assert not shows(app, "bert.json")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert shows(app, "▸ resnet.json")
+        assert shows(app, "bert.json")
+        await pilot.press("slash", *"nothing", "enter", "enter")
+        await pilot.pause()
+        assert shows(app, "0 of 3 traces and runs")
+
+
+async def test_a_directory_offers_no_key_that_does_nothing(tmp_path: Path, eager: Path) -> None:
+    app = TraceLens(None, place=Place(), files=[eager, eager], folder=str(tmp_path))
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.press("enter")
+        await settled(app, pilot)
+        await pilot.press("D")
+        await pilot.pause()
+        assert " ".join(screen(app)[-1].split()) == "enter open / search ? help ctrl+p commands q quit"
+        await pilot.press("g", "tab", "n")
+        await pilot.pause()
+        assert app.picker is not None
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert shows(app, "Directory")
+        assert shows(app, "Open the trace or run")
+
+
 class Slow(Opening):
     """Reads until it is told to stop."""
 

@@ -20,18 +20,19 @@ STAMP: Final = re.compile(rb'"tracelens":\s*\{[^{}]*?"form":\s*"(\w+)"[^{}]*?"st
 
 
 def told(path: Path) -> str:
-    """A few words on a trace, or on the run in a directory; "" where nothing is told."""
+    """A few words on a trace ("2.51 ms a step, eager"), or on the run in a directory ("eager 2.51, both - ms a step");
+    "" where nothing is told."""
     try:
-        return ", ".join(_of_run(path) if path.is_dir() else _of_trace(path))
+        return _of_run(path) if path.is_dir() else ", ".join(_of_trace(path))
     except (OSError, DamagedStreamError, UnreadableError):
         return ""
 
 
-def _of_run(folder: Path) -> Iterator[str]:
+def _of_run(folder: Path) -> str:
     run = read_run(folder)
-    for form, record in run.forms.items() if run is not None else ():
-        time = record.get("step_ms")
-        yield f"{form} {units.milliseconds(time)}" if isinstance(time, int | float) else f"{form} -"
+    times = {form: record.get("step_ms") for form, record in run.forms.items()} if run is not None else {}
+    told = (f"{form} {units.milliseconds(ms) if isinstance(ms, int | float) else '-'}" for form, ms in times.items())
+    return f"{', '.join(told)} ms a step" if times else ""
 
 
 def _of_trace(file: Path) -> Iterator[str]:
@@ -39,9 +40,9 @@ def _of_trace(file: Path) -> Iterator[str]:
         head = opened.read(BEGINNING)
     text = next(gunzip([head]), b"") if compression_of(head) == "gzip" else head
     stamp, device = STAMP.search(text), DEVICE.search(text)
+    if stamp is not None and stamp[2] != b"null":
+        yield f"{units.milliseconds(float(stamp[2]))} ms a step"
     if stamp is not None:
         yield stamp[1].decode()
-    if stamp is not None and stamp[2] != b"null":
-        yield f"{units.milliseconds(float(stamp[2]))} ms"
     if device is not None:
         yield device[1].decode(errors="replace")

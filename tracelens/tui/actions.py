@@ -9,14 +9,16 @@ from typing import Final
 from textual.binding import Binding
 
 EVERYWHERE: Final = "everywhere"
+DIRECTORY: Final = "directory"
 PAGE: Final = "overview, advice, forms"
 OVERVIEW: Final = "overview"
 TIMELINE: Final = "timeline"
 TABLE: Final = "tables"
 ADVICE: Final = "advice"
 FORMS: Final = "forms"
-SCOPES: Final = (EVERYWHERE, PAGE, OVERVIEW, TIMELINE, TABLE, ADVICE, FORMS)
+SCOPES: Final = (EVERYWHERE, DIRECTORY, PAGE, OVERVIEW, TIMELINE, TABLE, ADVICE, FORMS)
 SCOPES_OF: Final = {
+    "picker": (DIRECTORY,),
     "overview": (OVERVIEW, PAGE),
     "timeline": (TIMELINE,),
     "advice": (ADVICE, PAGE),
@@ -41,6 +43,8 @@ class Situation:
     """A run directory with several forms is open."""
     directory: bool = False
     """A directory with several traces is open."""
+    choosing: bool = False
+    """It is shown, and nothing else."""
     selected: bool = False
     """An event or a gap is selected."""
     searching: bool = False
@@ -80,6 +84,14 @@ def _loaded(situation: Situation) -> bool:
     return situation.loaded
 
 
+def _choosing(situation: Situation) -> bool:
+    return situation.choosing
+
+
+def _named(situation: Situation) -> bool:
+    return situation.loaded or situation.choosing
+
+
 def _events(situation: Situation) -> bool:
     return situation.events
 
@@ -113,12 +125,12 @@ ACTIONS: Final = (
     Action("next_gap", ("g",), "Next gap", EVERYWHERE, _gaps, "gap"),
     Action("previous_gap", ("b",), "Previous gap", EVERYWHERE, _gaps),
     Action("worst_gap", ("G",), "Worst gap; again: the next worst", EVERYWHERE, _gaps, "worst"),
-    Action("search", ("slash",), "Search names (regular expression, ! for all others)", EVERYWHERE, _loaded, "search"),
+    Action("search", ("slash",), "Search names (regular expression, ! for all others)", EVERYWHERE, _named, "search"),
     Action("next_match", ("n",), "Next match", EVERYWHERE, lambda s: s.searching),
     Action("previous_match", ("N",), "Previous match", EVERYWHERE, lambda s: s.searching),
     Action("filter", ("backslash",), "Filter to names (regular expression, ! for all others)", EVERYWHERE, _loaded),
     Action("whole_window", ("V",), "Tables of the whole window again", EVERYWHERE, lambda s: s.ranged),
-    Action("cancel", ("escape",), "Clear the search, the range or the filter", EVERYWHERE, _loaded),
+    Action("cancel", ("escape",), "Clear the search, the range or the filter", EVERYWHERE, _named),
     Action("copy", ("y",), "Copy the name, the row or the verdict in view", EVERYWHERE, _loaded),
     Action("copy_link", ("Y",), "Copy the command that opens this view", EVERYWHERE, _loaded),
     Action("export", ("e",), "Export a report or a picture of the screen", EVERYWHERE, _loaded, "export"),
@@ -126,6 +138,13 @@ ACTIONS: Final = (
     Action("help", ("question_mark",), "Help on the keys", EVERYWHERE, _always, "help"),
     Action("command_palette", ("ctrl+p",), "Find a command, a kernel or a time", EVERYWHERE, _always, "commands"),
     Action("quit", ("q", "ctrl+c"), "Quit", EVERYWHERE, _always, "quit"),
+    Action("trace_up", ("up", "k"), "Trace above", DIRECTORY, _choosing),
+    Action("trace_down", ("down", "j"), "Trace below", DIRECTORY, _choosing),
+    Action("trace_page_up", ("pageup",), "Page up", DIRECTORY, _choosing),
+    Action("trace_page_down", ("pagedown", "space"), "Page down", DIRECTORY, _choosing),
+    Action("first_trace", ("home",), "First trace", DIRECTORY, _choosing),
+    Action("last_trace", ("end",), "Last trace", DIRECTORY, _choosing),
+    Action("pick", ("enter",), "Open the trace or run", DIRECTORY, _choosing, "open"),
     Action("link_up", ("up", "k"), "Link above, or scroll up", PAGE, _loaded),
     Action("link_down", ("down", "j"), "Link below, or scroll down", PAGE, _loaded),
     Action("link_left", ("left", "h"), "Link before", PAGE, _loaded),

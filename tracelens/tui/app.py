@@ -32,6 +32,7 @@ QUESTIONS = {
     "search": "a regular expression; ! finds all others",
     "filter": "a regular expression; ! keeps all others; empty shows all",
     "lanes": "a regular expression for their titles; empty shows all",
+    "traces": "a regular expression; ! shows all others; empty shows all",
 }
 """What is typed for each purpose."""
 
@@ -94,7 +95,6 @@ class TraceLens(Guide):
         if not self._files:
             self.say("No directory of traces was opened; give one to choose from what it holds.")
             return
-        self.view = ""
         await self.choose()
 
     async def on_back(self, message: Back) -> None:
@@ -149,7 +149,7 @@ class TraceLens(Guide):
 
     def action_search(self) -> None:
         """Ask what to search for."""
-        self.on_asked(Asked("search"))
+        self.on_asked(Asked("search" if self.picker is None else "traces"))
 
     def action_filter(self) -> None:
         """Ask what to show only."""
@@ -165,7 +165,7 @@ class TraceLens(Guide):
 
     async def on_prompt_answered(self, message: Prompt.Answered) -> None:
         """Do what the line was typed for."""
-        await self.show(self.view)
+        await self._return()
         purpose, _, key = message.purpose.partition(" ")
         if message.text is None:
             return
@@ -179,8 +179,18 @@ class TraceLens(Guide):
             return
         await self._apply(purpose, query)
 
+    async def _return(self) -> None:
+        """To what was shown when the line was asked for."""
+        if self.picker is None:
+            await self.show(self.view)
+        else:
+            self.screen_stack[0].set_focus(self.picker)
+
     async def _apply(self, purpose: str, query: Query | None) -> None:
-        """Search or filter in the tables when they are shown, else in the timeline."""
+        """Search or filter in the traces or the tables when they are shown, else in the timeline."""
+        if self.picker is not None:
+            self.picker.only(query)
+            return
         tables = self.tables
         if self.atlas is None:
             self.say("The timeline is being prepared; search again in a moment.")
@@ -210,7 +220,9 @@ class TraceLens(Guide):
 
     async def action_cancel(self) -> None:
         """Nothing is searched for or filtered any more; where nothing can be, the window is whole again."""
-        if self.tables is not None:
+        if self.picker is not None:
+            self.picker.leave()
+        elif self.tables is not None:
             self.tables.filter(None)
             self.tables.search(None)
         elif self.view == "timeline":

@@ -106,7 +106,7 @@ class Desk(Entrance):
         if self.session is not None and self.session.path == message.path and message.place.select is not None:
             self.post_message(Follow(message.place))
             return
-        if self.switcher.current == "picker":
+        if self.picker is not None:
             self._run_directory = self._first = None
         for view in [view for view in self.switcher.children if view.id != "forms" or self._first is None]:
             await view.remove()
@@ -133,6 +133,11 @@ class Desk(Entrance):
         return Opening(str(first or path) if begins else path, portion=portion, run=run if begins else None)
 
     # -- views ----------------------------------------------------------------------------------------------
+
+    async def choose(self) -> None:
+        """What is open stays so, out of sight."""
+        self.view = "picker"
+        await super().choose()
 
     async def show(self, view: str) -> None:
         """Turn to a view; views of events wait until lanes are made. Forms are there in a run only."""
@@ -261,6 +266,8 @@ class Desk(Entrance):
     @property
     def situation(self) -> Situation:
         """What decides which actions are valid."""
+        if self.picker is not None:
+            return Situation(choosing=True)
         session, atlas, tables = self.session, self.atlas, self.tables
         state = self.lanes
         return Situation(
@@ -299,7 +306,7 @@ class Desk(Entrance):
 
     def tabs(self) -> Row:
         """The views, and which of them is shown."""
-        if self.session is None:
+        if self.session is None or self.picker is not None:
             return row(quiet(" tracelens"))
         views = [view for view in VIEWS if view != "forms" or self.has_run]
         return tabs(views, self.view, self.size.width)
@@ -314,7 +321,7 @@ class Desk(Entrance):
     def _where(self) -> str:
         """The way here: trace, range, what the timeline shows."""
         session = self.session
-        if session is None:
+        if session is None or self.picker is not None:
             return ""
         parts = [cut_left(Path(session.path).name, 28)]
         if session.portion.stretch is not None:

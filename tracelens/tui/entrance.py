@@ -41,6 +41,12 @@ class Entrance(Shell):
         """Whether there is a trace to go back to."""
         return False
 
+    @property
+    def picker(self) -> PickerView | None:
+        """The traces of a directory, if they are what is shown."""
+        found = self.switcher.query(PickerView)
+        return found.first() if found and self.switcher.current == "picker" else None
+
     async def opened(self, session: Session) -> None:
         """Show what was read."""
         raise NotImplementedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from tracelens.model import units
@@ -36,16 +36,14 @@ def refused(message: str, width: int, *, others: bool = False) -> list[Row]:
     return [EMPTY, title, EMPTY, *lines, EMPTY, (*back, *row(Piece("q", Look.KEY), " quits"))]
 
 
-def picker(
-    folder: str, files: Sequence[Path], told: Sequence[str], chosen: int, width: int, *, back: bool = False
-) -> list[Row]:
-    """The traces of a directory with what is told of each, one of which is chosen; `back` where one is open already."""
+def picker(title: str, told: Mapping[Path, str], chosen: int, width: int, *, back: bool = False) -> list[Row]:
+    """The traces of a directory with what is told of each, one of which is chosen; `back` where Esc leads back."""
     space = max(width - 14, 10)
-    names = min(max(len(file.name) for file in files), space * 2 // 3) if files else 0
-    rows = [head(f"{len(files):,} traces and runs in {cut_left(folder, width - 30)}"), EMPTY]
-    for number, file in enumerate(files):
+    names = min(max((len(file.name) for file in told), default=0), space * 2 // 3)
+    rows = [head(cut(title, width)), EMPTY]
+    for number, file in enumerate(told):
         size = "run" if file.is_dir() else units.size(file.stat().st_size) if file.exists() else ""
-        said = cut(f"{cut(file.name, names):{names}}  {told[number]}", space)
+        said = cut(f"{cut(file.name, names):{names}}  {told[file]}", space)
         text = f"{'▸' if number == chosen else ' '} {said:{space}}{size:>10}"
         rows.append((Piece(text, Look.CURSOR if number == chosen else Look.PLAIN),))
     left = (Piece("Esc", Look.KEY), Piece(" goes back, ")) if back else ()
