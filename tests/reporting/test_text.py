@@ -43,6 +43,13 @@ def test_lines_fit_the_width(width: int, color: bool, unicode: bool) -> None:
     assert max(cells(line) for line in ANSI.sub("", text).splitlines()) <= width
 
 
+@pytest.mark.parametrize("width", [36, 40, 50, 60])
+def test_what_is_said_of_the_step_and_its_parts_is_whole(report: Report, width: int) -> None:
+    words = " ".join(report.to_text(width=width).split())
+    assert "4.00 ms a step, the mean of 3 (median 4.00, 3.90-4.10)" in words
+    assert "framework 45.0 %, python 16.7 %" in words
+
+
 def test_colour_adds_nothing_but_colour(report: Report) -> None:
     assert ANSI.sub("", report.to_text(color=True)) == report.to_text()
     assert "\x1b" not in report.to_text()

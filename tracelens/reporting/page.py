@@ -37,11 +37,11 @@ class Page:
         return look.glyph if self.unicode else look.plain
 
     def heading(self, text: str, note: str = "") -> list[str]:
-        """A section's title after an empty line, with a note to its right if there is room."""
-        title = cut(printable(text), self.width, self.more)
-        rest = self.width - cells(title) - 2
-        side = self.ink("  " + cut(printable(note), rest, self.more), "dim") if note and rest > LEAST_WIDTH // 4 else ""
-        return ["", self.ink(title, "bold") + side]
+        """A section's title after an empty line, with a note to its right, or below if there is no room."""
+        title, note = cut(printable(text), self.width, self.more), printable(note)
+        if cells(title) + 2 + cells(note) > self.width:
+            return ["", self.ink(title, "bold"), *self.text(note, "  ", None, "dim")]
+        return ["", self.ink(title, "bold") + (self.ink("  " + note, "dim") if note else "")]
 
     def text(self, text: str, indent: str = "", first: str | None = None, *styles: str) -> Iterator[str]:
         """The text wrapped; `first` is the first line's indent."""

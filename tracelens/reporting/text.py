@@ -73,10 +73,15 @@ def _legend(page: Page, glyph: str, name: str, entry: ClassEntry, total: int, st
     """One class: its share, its time in a step, and its parts by size."""
     head = f"{name:9}{units.share(entry['ns'] / total):>7}{units.duration(round(entry['ns'] / steps)):>10}  "
     parts = sorted(entry["parts"].items(), key=lambda part: -part[1])
-    named = ", ".join(f"{part} {units.share(ns / total)}" for part, ns in parts if ns)
-    first, *rest = page.text(named, " " * (4 + len(head)), "    " + head)
-    yield f"  {glyph} {first[4:]}"
-    yield from rest
+    named = [f"{part} {units.share(ns / total)}" for part, ns in parts if ns]
+    beside = 4 + len(head)
+    if beside + max(map(len, named)) < page.width:
+        first, *rest = page.text(", ".join(named), " " * beside, "    " + head)
+        yield f"  {glyph} {first[4:]}"
+        yield from rest
+    else:
+        yield f"  {glyph} {head.rstrip()}"
+        yield from page.text(", ".join(named), " " * 6)
 
 
 def _forms(document: Document, page: Page) -> Iterator[str]:
