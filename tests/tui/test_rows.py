@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracelens.tui.links import VIEWS
 from tracelens.tui.pages.tabs import tabs
 from tracelens.tui.rows import Look, Piece, Row, changed, crop, cut, cut_left, pad, quiet, row, text, wrapped
 
@@ -22,13 +23,21 @@ def test_padded_rows_have_their_width(line: Row, width: int) -> None:
     ("width", "shown"),
     [
         (120, " 1 Overview  2 Timeline  3 Kernels  5 Gaps "),
-        (40, " 1 Overv…  2 Timel…  3 Kerne…  5 Gaps "),
-        (36, " 1 Over…  2 Time…  3 Kern…  5 Gaps "),
+        (40, " 1 Overview 2 Timeline 3 Kernels 5 Gaps"),
+        (36, " 1 Over 2 Timeline 3 Kern 5 Gaps"),
         (31, " 1  2 Timeline 3  5 "),
     ],
 )
-def test_tabs_are_as_long_as_fit_and_say_where_they_are_cut(width: int, shown: str) -> None:
+def test_tabs_are_as_long_as_fit_and_name_the_view_that_is_shown(width: int, shown: str) -> None:
     assert text(tabs(("overview", "timeline", "kernels", "gaps"), "timeline", width)) == shown
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_short_names_of_all_views_fit_80_cells(view: str) -> None:
+    line = text(tabs(VIEWS, view, 80))
+    assert len(line) <= 80
+    assert view.capitalize() in line
+    assert "Ops" in line or view == "operators"
 
 
 @given(ROWS, ROWS, st.integers(1, 20))

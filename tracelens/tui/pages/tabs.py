@@ -6,15 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tracelens.tui.actions import find
-from tracelens.tui.rows import Look, Piece, Row, cut
+from tracelens.tui.rows import Look, Piece, Row
 
-WHOLE: Final = 20
-"""No name is longer."""
-SHORTEST: Final = 4
+SHORT: Final = {
+    "overview": "Over",
+    "timeline": "Time",
+    "kernels": "Kern",
+    "operators": "Ops",
+    "syncs": "Sync",
+    "launches": "Launch",
+    "findings": "Finds",
+    "forms": "Form",
+}
+"""Names for narrow terminals: with any one of them whole, all fit in 80 cells."""
 
 
 def tabs(views: Sequence[str], shown: str, width: int) -> Row:
-    """Names as long as fit in `width` cells; where not even short ones do, keys and the name of the view shown."""
+    """Names as long as fit in `width` cells, that of the view shown whole; where not even short ones do, keys."""
     *longer, shortest = _names(views, shown)
     names = next((names for names in longer if sum(map(len, names)) <= width), shortest)
     looks = [Look.CURSOR if view == shown else Look.PLAIN for view in views]
@@ -22,7 +30,8 @@ def tabs(views: Sequence[str], shown: str, width: int) -> Row:
 
 
 def _names(views: Sequence[str], shown: str) -> Iterator[list[str]]:
-    keys = {view: find(f"view_{view}").keys[0] for view in views}
-    for length in range(WHOLE, SHORTEST - 1, -1):
-        yield [f" {keys[view]} {cut(view.capitalize(), length)} " for view in views]
-    yield [f" {keys[view]} {view.capitalize() if view == shown else ''}" for view in views]
+    keyed = {view: f" {find(f'view_{view}').keys[0]} " for view in views}
+    yield [f"{key}{view.capitalize()} " for view, key in keyed.items()]
+    yield [f"{key}{view.capitalize()}" for view, key in keyed.items()]
+    yield [f"{key}{(view if view == shown else SHORT.get(view, view)).capitalize()}" for view, key in keyed.items()]
+    yield [f"{key}{view.capitalize() if view == shown else ''}" for view, key in keyed.items()]
