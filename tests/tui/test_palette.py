@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.command import CommandList, Hit
 
-from tests.tui.screens import opened
+from tests.tui.screens import opened, shows
 from tracelens.tui.actions import ACTIONS, Situation, find, offered, scopes_of
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import VIEWS
@@ -61,6 +61,9 @@ async def test_times_and_kernels_can_be_gone_to(eager: Path) -> None:
     async with opened(eager) as (app, pilot):
         await pilot.press("2")
         assert [str(hit.match_display) for hit in await hits(app, "go to 1.5ms")][-1] == "Go to 1.50 ms"
+        await app.go_to(1_500_000)
+        await pilot.pause()
+        assert shows(app, "annotation 990 us at 1.00 ms")
         kernels = [hit for hit in await hits(app, "kernel relu") if str(hit.match_display).startswith("Kernel")]
         assert len(kernels) == 1
         kernels[0].command()

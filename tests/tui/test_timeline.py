@@ -58,6 +58,19 @@ def named(state: TimelineState) -> str:
     return state.current.label(state.slice)
 
 
+def test_a_time_is_gone_to_with_the_cursor_on_what_lies_there(state: TimelineState) -> None:
+    state.select(Selection(gap=1))
+    state.view = state.view.show(120_000, 150_000)
+    state.go_to(70_000)
+    assert named(state) == "dispatch.framework"
+    state.view = state.view.show(0, 5_000)
+    state.go_to(20_000)
+    assert state.current is not None
+    assert state.current.kind == LaneKind.OPERATORS
+    assert named(state) == "aten::linear"
+    TimelineState([]).go_to(20_000)
+
+
 def test_follow_leads_from_operator_to_kernel_and_back(trace: Trace) -> None:
     operator, kernel = row(trace, "aten::linear"), row(trace, "gemm")
     call = follow(trace, operator)

@@ -156,11 +156,11 @@ class TraceLens(Guide):
         self.on_asked(Asked("filter"))
 
     async def go_to(self, ns: int) -> None:
-        """Centre a time in the timeline."""
+        """Centre a time in the timeline, with the cursor on what lies there."""
         if self.atlas is None:
             return
         timeline = await self.timeline()
-        timeline.state.look(timeline.state.view.centre(ns), jump=True)
+        timeline.state.go_to(ns)
         timeline.sync()
 
     async def on_prompt_answered(self, message: Prompt.Answered) -> None:

@@ -169,6 +169,16 @@ class TimelineState:
         near = index != ABSENT and self.lanes[lane].start[index] < self.view.end
         self.slice = index if near and self.lanes[lane].end[index] >= self.view.start else ABSENT
 
+    def go_to(self, ns: int) -> None:
+        """Centre a time, with the cursor on the slice nearest to it: of its lane, else of the first that shows any."""
+        self.look(self.view.centre(ns), jump=True)
+        own = self.lane
+        for lane in sorted(range(len(self.lanes)), key=lambda lane: lane != own):
+            self.point(lane, ns)
+            if self.slice != ABSENT:
+                return
+        self.lane = own
+
     def select(self, selection: Selection) -> bool:
         """Move the cursor to an event or gap; False when no shown lane holds it."""
         for number, lane in enumerate(self.lanes):
