@@ -31,3 +31,11 @@ def test_what_had_ended_before_is_no_caller(tmp_path: Path) -> None:
     (inside,) = [line for line in map(text, brief(session, atlas, selection, 100)) if line.startswith("inside")]
     assert inside.split(maxsplit=1)[1] == "loader"
     assert describe(session.trace, "o-3")["called_by"] == ["o-2 loader"]
+
+
+def test_what_encloses_has_a_row_each_where_there_is_room(eager: Path) -> None:
+    session, atlas = opened(eager)
+    for handle, bare in (("g-3", 5), ("o-3", 2)):
+        rows = [[text(line) for line in brief(session, atlas, atlas.find(handle), 100, height)] for height in (0, 20)]
+        assert rows[1][:bare] == rows[0][:bare]
+        assert rows[1][bare:] == ["inside     model.py(41): forward", "           ProfilerStep#0"]

@@ -29,12 +29,15 @@ NEIGHBOUR = 48
 """Cells of the name of a kernel before or after a gap."""
 
 
-def brief(session: Session, atlas: Atlas, selection: Selection, width: int) -> list[Row]:
-    """Four or five rows on what is selected."""
+def brief(session: Session, atlas: Atlas, selection: Selection, width: int, height: int = 0) -> list[Row]:
+    """Four or five rows on what is selected; of more, what it is inside of has one each."""
     if selection.gap != ABSENT:
         rows = list(_gap(session, atlas, selection))
+        if atlas.gaps is not None and len(rows) < height:
+            rows += _inside(session.trace, int(atlas.gaps.operator[selection.gap]), height - len(rows))
     elif selection.row != ABSENT:
         rows = list(_event(session.trace, atlas, selection))
+        rows += _inside(session.trace, selection.row, height - len(rows))
     else:
         gaps = ", g to the next gap, G to the worst gap" if atlas.gaps is not None else ""
         rows = [row(quiet(f"Arrows move to an event{gaps}."))]
@@ -88,9 +91,14 @@ def _event(trace: Trace, atlas: Atlas, selection: Selection) -> Iterator[Row]:
         yield row(quiet("launched   "), _name(trace, launch), quiet(f"  {units.duration(waited)} before it started"))
     if operator not in (ABSENT, at):
         yield row(quiet("operator   "), _name(trace, operator))
-    inside = " < ".join(_name(trace, above) for above in callers(trace, at)[:CALLERS].tolist())
-    if inside:
-        yield row(quiet("inside     "), inside)
+
+
+def _inside(trace: Trace, at: int, height: int) -> Iterator[Row]:
+    """What encloses an event, innermost first: a row for each, or one for all where there are not as many."""
+    names = [_name(trace, above) for above in callers(trace, at).tolist()] if at != ABSENT else []
+    lines = names if len(names) <= max(height, 0) else [" < ".join(names[:CALLERS])]
+    for number, line in enumerate(lines):
+        yield row(quiet("inside     " if not number else " " * 11), line)
 
 
 def _name(trace: Trace, at: int) -> str:

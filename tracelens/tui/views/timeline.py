@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.geometry import Size
+from textual.widget import Widget
 
 from tracelens.model.events import ABSENT
 from tracelens.reporting.printable import printable
@@ -23,6 +25,11 @@ from tracelens.tui.views.messages import Asked, Changed, Details, Ranged, Said
 from tracelens.tui.widgets.lines import Lines
 from tracelens.tui.widgets.timeline import LaneView, Minimap, Ruler
 
+LINES_ABOVE: Final = 3
+"""The minimap and the ruler."""
+LEAST_DETAILS: Final = 6
+"""Lines for the details, with the one between them and the lanes, however many lanes there are."""
+
 
 class TimelineView(Vertical, can_focus=True):
     """Owns the state of the timeline and draws it after each action."""
@@ -36,14 +43,17 @@ class TimelineView(Vertical, can_focus=True):
         self.state = TimelineState(atlas.lanes)
         self._rank_gaps()
         self._mark: int | None = None
-        self._described: tuple[Selection, int] | None = None
+        self._described: tuple[Selection, int, int] | None = None
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
         yield Minimap(self.state)
         yield Ruler(self.state)
         yield LaneView(self.state)
-        yield Lines(id="event")
+        details = Lines(id="event")
+        # At once, so that all is laid out and drawn but once.
+        details.styles.height = self._details_height
+        yield details
 
     def open(self, session: Session) -> None:
         """Show another window of the same trace."""
@@ -73,11 +83,26 @@ class TimelineView(Vertical, can_focus=True):
         self.query_one(LaneView).sync()
         self.query_one(Ruler).sync(self._range())
         self.query_one(Minimap).sync()
-        key = (self.state.selection, self.size.width)
-        if self._described != key:
-            self._described = key
-            self.query_one("#event", Lines).show(brief(self._session, self._atlas, *key))
+        self._describe()
         self.post_message(Changed())
+
+    def _describe(self) -> None:
+        """Tell of the selection, in all lines that the lanes leave free."""
+        height = self._details_height or LEAST_DETAILS
+        key = (self.state.selection, self.size.width, height)
+        if self._described == key or not self.size:
+            return
+        self._described = key
+        details = self.query_one("#event", Lines)
+        details.styles.height = self._details_height
+        details.show(brief(self._session, self._atlas, self.state.selection, self.size.width, height - 1))
+
+    @property
+    def _details_height(self) -> int | None:
+        """Lines that the lanes leave free; None where they leave but the least."""
+        size = self.size or (self.parent.size if isinstance(self.parent, Widget) else Size())
+        spare = size.height - LINES_ABOVE - len(self.state.lanes)
+        return spare if spare > LEAST_DETAILS else None
 
     def _range(self) -> tuple[int, int] | None:
         """The range being made, else the one that the tables show."""
