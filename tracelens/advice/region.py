@@ -166,6 +166,19 @@ def _busy(analysis: Analysis, runs: list[Int64s], durations: Floats) -> float:
     return busy * float(durations.sum()) / mean if mean else busy
 
 
+def _recorded_for(recorded: Int64s, told: Int64s) -> Int64s:
+    """Position of the record that each wait is for, of records and waits at so many ns, ascending; -1 before any.
+
+    That is the last one before it. Where as many waits follow as records came, none in between, they are for those in
+    turn."""
+    last = np.searchsorted(recorded, told) - 1
+    bounds = np.flatnonzero(np.append(True, np.diff(last) != 0)[: len(last)])
+    waits = np.diff(np.append(bounds, len(last)))
+    records = np.diff(last[bounds], prepend=-1)
+    behind = np.arange(len(last)) - np.repeat(bounds, waits)
+    return np.where(np.repeat(records == waits, waits), last - np.repeat(waits, waits) + 1 + behind, last)
+
+
 class _Host:
     """The host side of one counted step, and its clock without waits."""
 
@@ -224,9 +237,10 @@ class _Host:
         events = self.trace.events
         recorded = np.sort(events.start[self.rows[events.role[self.rows] == Role.EVENT_RECORD]])
         told = self.rows[events.role[self.rows] == Role.EVENT_WAIT]
+        told = told[np.argsort(events.start[told], kind="stable")]
         launched = events.start[calls]
         heir = np.searchsorted(launched, events.start[told])
-        record = np.searchsorted(recorded, events.start[told]) - 1
+        record = _recorded_for(recorded, events.start[told])
         usable = (heir < len(calls)) & (record >= 0)
         told, heir, before = told[usable], heir[usable], np.searchsorted(launched, recorded[record[usable]])
         at_once = (before == heir) & (self.trace.links.operator[told] == ABSENT)
