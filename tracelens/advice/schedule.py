@@ -11,7 +11,7 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.region import Region
-from tracelens.model.events import ABSENT, Floats
+from tracelens.model.events import ABSENT, Bools, Floats
 from tracelens.model.intervals import length, union
 from tracelens.model.names import named
 
@@ -48,8 +48,8 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
 
     The order within streams and the events between them give the critical path. Kernels side by side share the
     device, so the step is not shorter than the sum of what each takes of it; one that leaves little room takes all.
-    Overlap that the trace itself shows stays. Each hand-over from stream to stream along the path takes its time in
-    any case."""
+    Overlap that the trace itself shows stays, and hides the spacing of all work beside the path. Each hand-over
+    from stream to stream along the path takes its time in any case."""
     taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
@@ -57,14 +57,23 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     path = critical_path(region, taken)
     handed = critical_path(region, taken, C.HAND_OVER) - path
     crowd = float((taken * np.where(share >= C.FILLS, 1.0, share)).sum())
-    expected = min(max(path + C.INTERFERENCE * (whole - path), crowd), whole - _overlapped(region))
+    spaced = path - critical_path(region, region.duration)
+    seen = float(region.duration.sum()) - _overlapped(region) + spaced
+    expected = min(max(path + C.INTERFERENCE * (whole - path), crowd), seen)
     return Span(expected + handed, path, whole + handed)
 
 
-def _overlapped(region: Region) -> float:
-    """Ns by which the work's own times in the trace, side by side, are shorter than their sum."""
-    events = region.trace.events
-    start, end = events.start[region.work], events.end[region.work]
+def stretched(region: Region, share: Floats) -> float:
+    """Share of the work's time in the trace by which pieces that each fill the device, side by side, slowed one
+    another: one after the other they take that much less."""
+    whole = float(region.duration.sum())
+    return _overlapped(region, share >= C.FILLS) / whole if whole else 0.0
+
+
+def _overlapped(region: Region, of: Bools | slice = slice(None)) -> float:
+    """Ns by which some work's own times in the trace, side by side, are shorter than their sum."""
+    events, work = region.trace.events, region.work[of]
+    start, end = events.start[work], events.end[work]
     return float((end - start).sum()) - length(union(start, end))
 
 
