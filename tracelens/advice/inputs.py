@@ -17,6 +17,8 @@ from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s
 from tracelens.model.names import named
 
+OF_TWO: Final = re.compile(r"^(?:mm|matmul|mv)$")
+"""Products whose arguments' order does not tell which is the input; the table of parameters is rather the larger."""
 BATCHED: Final = re.compile(r"bmm|matmul|attention")
 """Products of which every argument is an input if none is a matrix of parameters."""
 TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
@@ -99,5 +101,7 @@ def _activation_bytes(name: str, shapes: list[Json], dtypes: list[Json], *, spar
     given = [dims for shape in shapes for dims in tensors(shape)]
     if POINTWISE_PAIR.match(name) or (BATCHED.search(name) and all(len(dims) > 2 for dims in given)):
         return sum(sizes)
+    if OF_TWO.match(name):
+        return min((size for size in sizes if size), default=0)
     at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0
     return sizes[at] if at < len(sizes) else 0
