@@ -227,11 +227,16 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats, row: Fl
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
     role = np.where(_inside_library(region) | _accumulates(region) | _by_mask(region, names), Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
-    ranks = read_arguments(region.trace, operator, (A.SHAPES, A.DTYPES), _rank)[:, 0]
+    ranks = read_arguments(region.trace, _convolution(region.trace, operator), (A.SHAPES, A.DTYPES), _rank)[:, 0]
     flat = names.match(P.CONVOLUTION) & (ranks == P.PLANE)
     gone = (role == Role.LIBRARY) & kernels.match(P.CONVERTS_LAYOUT) & flat & (not region.training)
     role = np.where(gone, Role.VANISHES, role)
     return np.where(gone & _converts_weight(region, kernels), Role.POINTWISE, role)
+
+
+def _convolution(trace: Trace, operator: Int64s) -> Int64s:
+    """The convolution around each operator as it was asked for, else ABSENT: what it calls sees images in any case."""
+    return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ASKED_CONVOLUTION))
 
 
 def _rank(shapes: list[Json], _: list[Json]) -> tuple[float]:

@@ -68,6 +68,8 @@ FUSABLE_KINDS: Final = (Kind.POINTWISE, Kind.REDUCTION, Kind.COPY)
 """Kinds of kernel that the compiler can generate."""
 CONVOLUTION: Final = re.compile(r"conv")
 """Convolutions, whose layout conversions vanish in inference where they are over planes."""
+ASKED_CONVOLUTION: Final = re.compile(r"^aten::convolution$")
+"""Convolutions over as many dimensions as the user's code asked for."""
 PLANE: Final = 4
 """Dimensions of a batch of images: the compiler keeps those channels last, and no others. [Inductor]"""
 IN_PLACE: Final = re.compile(r"_$")
