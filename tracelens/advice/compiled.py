@@ -36,7 +36,9 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     outside = outside_time(facts.region)
     host = _host(facts.region, compiled, pieces) + (0.0 if len(facts.region.waits) else outside + compiled.awaited)
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
-    mid = slower_of(host, device.mid, C.COMPILED_SIGMA)
+    begun = _begun(facts, compiled) * (C.GUARDS + C.GENERATED_LAUNCH + C.LAUNCH_LATENCY + C.SYNC_RETURN)
+    mid = slower_of(host - begun, device.mid, C.COMPILED_SIGMA) + begun
+    device = device + Estimate(begun, 0.5 * begun, 1.5 * begun)
     inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
     return with_outside(inside, facts.region) if len(facts.region.waits) else inside
 
@@ -56,7 +58,21 @@ def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturabl
         return Both(with_outside(replayed.at_least(replay_floor(facts.region)), facts.region), "manual")
     if compiled.untraceable:
         return Both(_untraceable(facts.region), "reduce-overhead")
-    return Both(with_outside(_trees(facts.region, replayed, pieces), facts.region), "reduce-overhead")
+    return Both(
+        with_outside(_trees(facts.region, replayed, pieces, _begun(facts, compiled)), facts.region), "reduce-overhead"
+    )
+
+
+def _begun(facts: Facts, compiled: Compiled) -> float:
+    """How often in a step the idle device waits for the host to begin a region anew: after each wait but those inside
+    an operator, and after the work behind the last one if that is over before."""
+    region, waits = facts.region, facts.region.waits
+    if not len(waits):
+        return 0.0
+    between = waits[(waits > 0) & (waits < len(region))]
+    inside = facts.operators.name[between - 1] == facts.operators.name[between]
+    behind = float(region.duration[waits[-1] :].sum()) * compiled.device / max(float(region.duration.sum()), 1.0)
+    return len(waits) - float(inside.sum()) + (max(1 - behind / C.GUARDS, 0.0) if behind else 0.0)
 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> float:
@@ -97,17 +113,21 @@ def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
     )
 
 
-def _trees(region: Region, replayed: Estimate, pieces: int) -> Estimate:
-    """Under reduce-overhead: one graph per region, launched by Python, after which the host works outside."""
+def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Estimate:
+    """Under reduce-overhead: one graph per region, launched by Python, after which the host works outside. Device and
+    host take turns as often as the device waits for one to begin."""
+    host = C.TREE_FLOOR + C.TREE_SHAPES * region.changes.shapes
     if region.training:
-        host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters + C.REGION_OVERHEAD * (pieces - 1)
+        host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters
     else:
-        host = C.TREE_FLOOR + C.TREE_SHAPES * region.changes.shapes + C.REGION_OVERHEAD * (pieces - 1)
+        turns = C.REGION_OVERHEAD * begun
+        replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns)
+    host += C.REGION_OVERHEAD * (pieces - 1)
     if len(region.waits) == 0:
         host += outside_time(region)
     if pieces == 1:
         return Estimate(max(host, replayed.mid), max(0.75 * host, replayed.low), max(1.5 * host, replayed.high))
-    mid = max(host, replayed.mid) + 0.6 * min(host, replayed.mid)
+    mid = max(host, replayed.mid) + (0.6 * min(host, replayed.mid) if region.training else 0.0)
     return Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)
 
 

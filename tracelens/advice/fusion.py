@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -10,9 +11,12 @@ from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
-from tracelens.advice.schedule import graph_spacing
+from tracelens.advice.schedule import graph_spacing, stretched
 from tracelens.model.events import ABSENT, Bools, Floats, Int64s, Trace
 from tracelens.model.nesting import nearest
+
+EQUAL_PARTS: Final = (2, 3, 4)
+"""Equal parts that a tensor is read in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ def compile_device(facts: Facts) -> Compiled:
     unfused = _loses_bias(operators)
     stays = (operators.role == Role.LIBRARY) | _vanishes_whole(operators)
     library = stays & ~(unfused & operators.bias_kernel)
-    overlap = 1.0 if region.fork.any() else facts.span(C.NODE_SPACING).overlap
+    forked = region.fork.any()
+    overlap = 1 - stretched(region, facts.share) if forked else facts.span(C.NODE_SPACING).overlap
     fused = np.flatnonzero((operators.role != Role.LIBRARY) & (operators.role != Role.VANISHES))
     groups = _Groups(region, operators, fused)
     calls = operators.name[library & ~region.memset]
@@ -121,7 +126,22 @@ def _loses_bias(operators: Operators) -> Bools:
     pairs = last & np.append(operators.inputs[1:] > 1, False)[: len(last)]
     alike = np.append(False, (np.diff(operators.elements) == 0) & (np.diff(operators.matched) == 0))[: len(last)]
     first = np.append(pairs & alike, False)[1:]
-    return biased & np.isin(operators.name, operators.name[last | (biased & first)])
+    return biased & np.isin(operators.name, operators.name[last | (biased & first) | _read_later(operators, biased)])
+
+
+def _read_later(operators: Operators, biased: Bools) -> Bools:
+    """Products of few rows whose result, whole or in parts, pointwise work is the first to read, if later."""
+    columns = operators.third
+    result = operators.matched * columns**2 / np.maximum(operators.elements, 1)
+    asked = biased & operators.few_rows & (columns > 0)
+    found = np.zeros(len(biased), dtype=np.bool_)
+    for size in np.unique(result[asked]).tolist():
+        parts = [size / part for part in (1, *EQUAL_PARTS)]
+        reads = np.isin(operators.matched, parts) | np.isin(operators.third, parts) | np.isin(operators.elements, parts)
+        readers, at = np.flatnonzero(reads), np.flatnonzero(asked & (result == size))
+        after = np.append(readers, len(biased))[np.searchsorted(readers, at, side="right")]
+        found[at] = np.append(operators.role == Role.POINTWISE, False)[after]
+    return found
 
 
 class _Groups:
@@ -187,7 +207,7 @@ class _Groups:
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
         updated = self._sum(full & self.operators.updates[self.work])
         updated = np.where(updated > 1, updated, 0)
-        uses = np.clip(uses, 1, np.maximum(updated + 1, 2))
+        uses = np.clip(uses, 1, np.maximum(updated + 1, np.maximum(uses / C.READ_ONCE, 2)))
         return (uses * self._first(reads) + self._last(writes) * np.maximum(~reduced, updated)) / reuse
 
     def _read_again(self) -> Floats:
@@ -343,7 +363,7 @@ def _slices(operators: Operators, fused: Int64s, before: Floats) -> Bools:
     """Whether work computes on a half, third or quarter of the tensor before, as on its slices; casts rather bring a
     tensor of their own."""
     parts = before / np.maximum(operators.elements[fused], 1)
-    return ~operators.casts[fused] & np.isin(parts, (2, 3, 4))
+    return ~operators.casts[fused] & np.isin(parts, EQUAL_PARTS)
 
 
 def _after_reduction(operators: Operators, fused: Int64s) -> Bools:
