@@ -218,6 +218,20 @@ def test_only_convolutions_over_planes_keep_channels_last(image: list[int], left
     )
 
 
+def test_a_convolution_over_one_dimension_keeps_its_layout() -> None:
+    def asked(shape: list[int]) -> int:
+        def inside(trace: TraceBuilder, clock: Clock, step: int) -> None:
+            del step
+            trace.op("aten::convolution", clock.host - 1, 25, shapes=[shape], dtypes=["float"])
+
+        given = {"shapes": [[8, 64, 1, 512]], "dtypes": ["float"]}
+        return compiled(
+            inside, op("aten::cudnn_convolution", 20, kernel="cudnn::nchwToNhwcKernel", **given), pointwise()
+        ).library_kernels
+
+    assert (asked([8, 64, 512]), asked([8, 64, 1, 512])) == (1, 0)
+
+
 def test_tensors_updated_in_place_are_each_read_and_written() -> None:
     given = {"shapes": [[BIG], [BIG], []], "dtypes": ["float", "float", "Scalar"], "concrete": ["", "", "1"]}
     fresh, kept = (compiled(*[op(name, 60, **given)] * 3) for name in ("aten::add", "aten::add_"))
@@ -310,7 +324,12 @@ def linear(columns: int, kernel: str = "void gemmSN_TN_kernel<float, 128, 16>") 
 def test_narrow_products_of_few_rows_are_slow_without_their_bias() -> None:
     after = pointwise(size=16 * 256)
     assert compiled(linear(256), linear(256), after).library == pytest.approx(2 * 29_000)
-    assert compiled(linear(256), gemm(3), after).library < 10_000
+    reading, other = (
+        op("aten::mm", 3, kernel="nvjet_sm90_gemm", shapes=[[16, size], [size, 64]], dtypes=["float"] * 2)
+        for size in (256, 48)
+    )
+    assert compiled(linear(256), reading, after).library < 10_000
+    assert compiled(linear(256), other, after).library == pytest.approx(32_000)
     assert compiled(linear(256, "cutlass_80_simt_sgemm"), after).library < 10_000
     assert compiled(linear(768), pointwise(size=16 * 768)).library < 10_000
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
@@ -74,3 +76,10 @@ def upload_by(around: str) -> list[Beat]:
         clock.streams[7] = starts + COPY
 
     return [tell]
+
+
+def test_host_and_device_take_turns_at_a_wait() -> None:
+    work = [gemm(2_000)] * 3
+    ahead, turns = forms(*work * 2), forms(*work, item(), *work)
+    assert step_ms(turns["compile"]) == pytest.approx(step_ms(ahead["compile"]) + 0.075, abs=0.03)
+    assert step_ms(turns["both"]) > step_ms(ahead["both"]) + 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, analysis, fork, gemm, item, op, pointwise
+from tests.advice.story import Beat, analysis, call, fork, gemm, item, op, pointwise
 from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.host_time import host_scale
@@ -12,6 +12,7 @@ from tracelens.advice.inputs import input_copies
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.schedule import eager_period
+from tracelens.model.events import ABSENT
 
 SMALL = [4, 1, 1]
 
@@ -115,19 +116,27 @@ def test_the_host_of_a_slow_machine_is_scaled_down_more() -> None:
     assert host_scale(region).low < host_scale(region).mid < 1 < host_scale(region).high / 0.585
 
 
+def test_as_many_waits_as_records_are_for_them_in_turn() -> None:
+    record, wait = call("cudaEventRecord", 1), call("cudaStreamWaitEvent", 1)
+    made = [beat for _ in range(3) for beat in (pointwise(50, stream=13), record)]
+    used = [beat for _ in range(3) for beat in (wait, pointwise(50))]
+    assert region_of(*made, *used).source.tolist() == [ABSENT] * 3 + [0, 1, 2]
+    assert region_of(*made, *used[2:]).source.tolist() == [ABSENT] * 4 + [2]
+
+
 def test_recording_many_operators_takes_more_of_the_hosts_time() -> None:
     few, many = region_of(*[pointwise(1)] * 20), region_of(*[pointwise(1, host=8)] * 50)
     assert many.operators / many.host > 2 * few.operators / few.host
     assert host_scale(many).mid < 0.95 * host_scale(few).mid
 
 
-def test_a_sparse_matrix_is_no_dense_input() -> None:
+def test_a_product_copies_its_dense_matrix_or_the_smaller_of_two() -> None:
     def copies(kernel: str) -> float:
-        shapes = {"shapes": [[4096, 4096], [4096, 64]], "dtypes": ["float", "float"]}
+        shapes = {"shapes": [[64, 4096], [4096, 4096]], "dtypes": ["float", "float"]}
         return input_copies(region_of(op("aten::mm", 50, kernel=kernel, **shapes)), 4_000.0).mid
 
-    assert copies("cusparse::csrmm_alg2_kernel") == pytest.approx(C.INPUT_COPY + 2 * 4096 * 64 * 4 / 4_000)
-    assert copies("nvjet_sm90_gemm") == pytest.approx(C.INPUT_COPY + 2 * 4096 * 4096 * 4 / 4_000)
+    assert copies("cusparse::csrmm_alg2_kernel") == pytest.approx(C.INPUT_COPY + 2 * 4096 * 4096 * 4 / 4_000)
+    assert copies("nvjet_sm90_gemm") == pytest.approx(C.INPUT_COPY + 2 * 64 * 4096 * 4 / 4_000)
 
 
 def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:

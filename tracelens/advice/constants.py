@@ -206,8 +206,8 @@ BROKEN_COMPILE: Final = 0.15
 """Host time that compiling adds when every region is short, over eager's. [H200, 5 steps]"""
 BROKEN_REPLAY: Final = 0.45
 """Host time that reduce-overhead adds when every region is short, over eager's. [H200, 7 steps: 0 to 1.4]"""
-REGION_OVERHEAD: Final = 140.0 * US
-"""Leaving, resuming and replaying one region under reduce-overhead. [H200, 15 steps: 60 to 190]"""
+REGION_OVERHEAD: Final = 125.0 * US
+"""Leaving, resuming and replaying one region under reduce-overhead. [H200, 12 steps: 40 to 180, median 140]"""
 HOST_SHARE: Final = 0.3
 """Share of the device time in copies from the host from which they decide how a step runs. [judgement]"""
 SKIPPED_GRAPHS: Final = 0.1

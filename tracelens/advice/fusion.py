@@ -138,7 +138,7 @@ def _read_later(operators: Operators, biased: Bools) -> Bools:
     for size in np.unique(result[asked]).tolist():
         parts = [size / part for part in (1, *EQUAL_PARTS)]
         reads = np.isin(operators.matched, parts) | np.isin(operators.third, parts) | np.isin(operators.elements, parts)
-        readers, at = np.flatnonzero(reads), np.flatnonzero(asked & (result == size))
+        readers, at = np.flatnonzero(reads | ~operators.sized), np.flatnonzero(asked & (result == size))
         after = np.append(readers, len(biased))[np.searchsorted(readers, at, side="right")]
         found[at] = np.append(operators.role == Role.POINTWISE, False)[after]
     return found

@@ -235,8 +235,10 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats, row: Fl
 
 
 def _convolution(trace: Trace, operator: Int64s) -> Int64s:
-    """The convolution around each operator as it was asked for, else ABSENT: what it calls sees images in any case."""
-    return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ASKED_CONVOLUTION))
+    """The convolution around each operator as it was asked for, else its own row: what it calls sees images in any
+    case."""
+    asked = nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ASKED_CONVOLUTION))
+    return np.where(asked == ABSENT, operator, asked)
 
 
 def _rank(shapes: list[Json], _: list[Json]) -> tuple[float]:
