@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice import constants as C
+from tracelens.advice.before import before
 from tracelens.advice.facts import Facts
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
@@ -98,10 +99,10 @@ def compile_device(facts: Facts) -> Compiled:
 def _eager_once_fed(region: Region, operators: Operators) -> Operators:
     """The operators, of which those after the wait for a number that a later one takes stay as in eager: the compiler
     gives up making them anew for each number."""
-    before = region.waits[region.waits <= region.fed]
-    if region.training or region.fed == len(region) or not len(before):
+    ahead = region.waits[region.waits <= region.fed]
+    if region.training or region.fed == len(region) or not len(ahead):
         return operators
-    after = np.arange(len(region)) >= before[-1]
+    after = np.arange(len(region)) >= ahead[-1]
     return replace(operators, role=np.where(after, Role.LIBRARY, operators.role))
 
 
@@ -124,7 +125,8 @@ def _loses_bias(operators: Operators) -> Bools:
     pointwise = np.append(operators.role[1:], Role.LIBRARY) == Role.POINTWISE
     last = biased & pointwise
     pairs = last & np.append(operators.inputs[1:] > 1, False)[: len(last)]
-    alike = np.append(False, (np.diff(operators.elements) == 0) & (np.diff(operators.matched) == 0))[: len(last)]
+    elements, matched = operators.elements, operators.matched
+    alike = (elements == before(elements, -1)) & (matched == before(matched, -1))
     first = np.append(pairs & alike, False)[1:]
     return biased & np.isin(operators.name, operators.name[last | (biased & first) | _read_later(operators, biased)])
 
@@ -265,11 +267,11 @@ class _Groups:
 def _breaks(operators: Operators, fused: Int64s) -> Bools:
     """Where a new generated kernel starts among the fusable work."""
     role, elements, alone = operators.role[fused], operators.elements[fused], operators.standalone[fused]
-    before, size_before = np.append(-1, role[:-1]), np.append(0.0, elements[:-1])
+    role_before, size_before = before(role, ABSENT), before(elements, 0)
     apart = (np.diff(_libraries_before(operators, fused), prepend=-1) > 0) & ~_passed_by(operators, fused)
-    ends = np.isin(before, (Role.FULL, Role.COLUMN, Role.SCATTER)) & ~_side_by_side(operators, fused)
-    ends = ends | np.append(False, alone[:-1]) | alone
-    foreach = (role == Role.FOREACH) != (before == Role.FOREACH)
+    ends = np.isin(role_before, (Role.FULL, Role.COLUMN, Role.SCATTER)) & ~_side_by_side(operators, fused)
+    ends = ends | before(alone, False) | alone
+    foreach = (role == Role.FOREACH) != (role_before == Role.FOREACH)
     breaks = apart | ends | foreach | _next_stencil(operators, fused) | _next_copy(operators, fused)
     breaks = breaks | _other_size(operators, fused, elements, size_before)
     breaks = breaks | (_reads_anywhere(operators, fused) & _rows_in_group(role, breaks))
@@ -290,14 +292,14 @@ def _next_stencil(operators: Operators, fused: Int64s) -> Bools:
     """Shifted reads of what a stencil before has made: that is stored first, for it would be computed once for each
     neighbour. Between the reads of one stencil no more is done than to weigh a neighbour and add it."""
     at, shifts = np.arange(len(fused)), operators.shifts[fused]
-    before = np.append(-1, np.maximum.accumulate(np.where(shifts, at, -1))[:-1])[: len(fused)]
-    return shifts & (before >= 0) & (at - before > C.STENCIL)
+    last = before(np.maximum.accumulate(np.where(shifts, at, ABSENT)), ABSENT)
+    return shifts & (last != ABSENT) & (at - last > C.STENCIL)
 
 
 def _reads_anywhere(operators: Operators, fused: Int64s) -> Bools:
     """The first gather after reductions along rows: it reads anywhere, so that what they gave is stored before."""
     gathers, rows = operators.gathers[fused], np.cumsum(operators.role[fused] == Role.ROW)
-    told = np.append(0, np.maximum.accumulate(np.where(gathers, rows, 0))[:-1])[: len(fused)]
+    told = before(np.maximum.accumulate(np.where(gathers, rows, 0)), 0)
     return gathers & (rows > told)
 
 
@@ -305,15 +307,15 @@ def _next_copy(operators: Operators, fused: Int64s) -> Bools:
     """Copies into another layout that follow one another: each reads what no other does and gives a tensor of its own,
     which nothing fuses."""
     copies = (operators.casts & (operators.read == operators.written))[fused]
-    return copies & np.append(False, copies[:-1])[: len(fused)]
+    return copies & before(copies, False)
 
 
 def _side_by_side(operators: Operators, fused: Int64s) -> Bools:
     """Reductions that follow one another over tensors of the same size read one tensor: one kernel makes them all."""
     role, elements, shrinks = operators.role[fused], operators.elements[fused], operators.shrinks[fused]
     reduces = shrinks & np.isin(role, (Role.FULL, Role.COLUMN))
-    alike = (np.diff(role) == 0) & (np.diff(elements) == 0) & reduces[1:] & reduces[:-1]
-    return np.append(False, alike)[: len(fused)]
+    alike = (role == before(role, ABSENT)) & (elements == before(elements, -1))
+    return alike & reduces & before(reduces, False)
 
 
 def _rows_in_group(role: Int64s, breaks: Bools) -> Bools:
@@ -331,13 +333,11 @@ def _passed_by(operators: Operators, fused: Int64s) -> Bools:
     following = np.searchsorted(fused, np.flatnonzero(operators.role == Role.LIBRARY))
     if not len(fused):
         return np.empty(0, dtype=np.bool_)
-    before = np.append(0.0, elements[fused])[np.searchsorted(fused, library)]
-    reads = (
-        (elements[library] == before) | (operators.matched[library] == before) | (operators.third[library] == before)
-    )
+    made = np.append(0.0, elements[fused])[np.searchsorted(fused, library)]
+    reads = (elements[library] == made) | (operators.matched[library] == made) | (operators.third[library] == made)
     sound = np.bincount(np.searchsorted(fused, library[~reads]), minlength=len(fused) + 1)
     passed = np.bincount(following, minlength=len(fused) + 1) == sound
-    same = np.append(False, (np.diff(elements[fused]) == 0) & (role[:-1] == Role.POINTWISE))
+    same = (elements[fused] == before(elements[fused], -1)) & (before(role, ABSENT) == Role.POINTWISE)
     return passed[:-1] & same & (role == Role.POINTWISE) & (operators.inputs[fused] > 1) & operators.sized[fused]
 
 
@@ -345,24 +345,24 @@ def _libraries_before(operators: Operators, fused: Int64s) -> Int64s:
     return np.cumsum(operators.role == Role.LIBRARY)[fused]
 
 
-def _other_size(operators: Operators, fused: Int64s, elements: Floats, before: Floats) -> Bools:
+def _other_size(operators: Operators, fused: Int64s, elements: Floats, size_before: Floats) -> Bools:
     """Pointwise work on tensors of another size than the work before is a loop of its own, unless it reads a tensor
     of that size (it broadcasts), the next work of that size broadcasts what it gives, or the sizes are a reduction's
     input and output."""
     sized = operators.sized[fused]
-    known = sized & np.append(False, sized[:-1]) & (operators.role[fused] == Role.POINTWISE)
-    broadcast = operators.matched[fused] == before
-    small = np.minimum(elements, before) * 2 <= operators.row[fused]
+    known = sized & before(sized, False) & (operators.role[fused] == Role.POINTWISE)
+    broadcast = operators.matched[fused] == size_before
+    small = np.minimum(elements, size_before) * 2 <= operators.row[fused]
     after, size_after = (np.append(values[1:], 0.0) for values in (operators.matched[fused], elements))
-    inlined = (after == elements) & (size_after == before)
-    joins = broadcast | small | inlined | _slices(operators, fused, before) | _after_reduction(operators, fused)
-    return known & (elements < before) & ~joins
+    inlined = (after == elements) & (size_after == size_before)
+    joins = broadcast | small | inlined | _slices(operators, fused, size_before) | _after_reduction(operators, fused)
+    return known & (elements < size_before) & ~joins
 
 
-def _slices(operators: Operators, fused: Int64s, before: Floats) -> Bools:
+def _slices(operators: Operators, fused: Int64s, size_before: Floats) -> Bools:
     """Whether work computes on a half, third or quarter of the tensor before, as on its slices; casts rather bring a
     tensor of their own."""
-    parts = before / np.maximum(operators.elements[fused], 1)
+    parts = size_before / np.maximum(operators.elements[fused], 1)
     return ~operators.casts[fused] & np.isin(parts, EQUAL_PARTS)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice import patterns as P
-from tracelens.advice.arguments import BYTES, HALF, ONE_BYTE, Json, read_arguments, tensors, width
+from tracelens.advice.arguments import Json, read_arguments, tensors
+from tracelens.advice.before import before
 from tracelens.advice.region import Region
+from tracelens.advice.sizes import Sizes, read_sizes
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
@@ -117,30 +118,27 @@ class _Names:
 def describe(region: Region) -> Operators:
     """What launched each piece of work, and what the compiler makes of it."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
-    sizes = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _sizes)
-    rows = read_arguments(trace, operator, (A.SHAPES, A.DTYPES), _gathered)
     plain = read_arguments(trace, operator, (A.DTYPES, A.CONCRETE), _plain)
     names, kernels = _operator_names(trace, operator), _kernel_names(region)
-    sizes = np.where((names.match(P.GATHER) & (rows[:, 0] > 0))[:, None], rows, sizes)
+    sizes = read_sizes(trace, operator, names.match(P.GATHER))
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)
     reduces = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
     cheap = names.match(P.POWER) & (plain[:, 1] > 0)
     roles = np.where(
-        (plain[:, 0] > 0) & ~names.match(P.PARTS), Role.LIBRARY, _roles(region, names, kernels, reduces, sizes[:, 5])
+        (plain[:, 0] > 0) & ~names.match(P.PARTS), Role.LIBRARY, _roles(region, names, kernels, reduces, sizes.row)
     )
     from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
     functions, product = [names.match(P.SOFTWARE), names.match(P.HARDWARE) & ~cheap], names.match(P.MATRIX_PRODUCT)
+    gone = _inlined(roles, sizes.elements) | _given_in_place(roles, operator, product, sizes.listed)
     return Operators(
-        role=np.where(
-            _inlined(roles, sizes[:, 0]) | _given_in_place(roles, operator, product, sizes[:, 4]), Role.VANISHES, roles
-        ),
+        role=np.where(gone, Role.VANISHES, roles),
         name=operator,
         arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR),
         product=product,
-        single_precision=product & (sizes[:, 1] == 4 * sizes[:, 0]),
+        single_precision=product & (sizes.bytes == 4 * sizes.elements),
         from_host=from_host,
         in_place=from_host & ~_around(trace, operator).match(P.CONVERTS),
-        updates=(sizes[:, 2] > 1)
+        updates=(sizes.inputs > 1)
         & (operator != ABSENT)
         & named(trace, operator, P.IN_PLACE)
         & (roles == Role.POINTWISE)
@@ -150,20 +148,10 @@ def describe(region: Region) -> Operators:
     )
 
 
-def _columns(names: _Names, sizes: Floats) -> dict[str, Any]:
+def _columns(names: _Names, sizes: Sizes[Floats]) -> dict[str, Any]:
     """The columns of Operators that the sizes of arguments tell."""
-    return {
-        "sized": sizes[:, 0] > 0,
-        "elements": sizes[:, 0],
-        "bytes": sizes[:, 1],
-        "inputs": np.where(names.match(P.COPY), np.minimum(sizes[:, 2], 1), sizes[:, 2]),
-        "matched": sizes[:, 3],
-        "listed": sizes[:, 4],
-        "row": sizes[:, 5],
-        "read": sizes[:, 6],
-        "written": sizes[:, 7],
-        "third": sizes[:, 8],
-    }
+    inputs = np.where(names.match(P.COPY), np.minimum(sizes.inputs, 1), sizes.inputs)
+    return {"sized": sizes.elements > 0} | sizes._replace(inputs=inputs)._asdict()
 
 
 def _flags(names: _Names, kernels: _Names) -> dict[str, Bools]:
@@ -256,21 +244,20 @@ def _given_in_place(role: Int64s, operator: Int64s, product: Bools, listed: Floa
     """A concatenation of many tensors whose matrix products come right before: each writes where its part belongs."""
     products = np.cumsum(product & np.append(True, np.diff(operator) != 0)[: len(operator)])
     fused = (role != Role.LIBRARY) & (role != Role.VANISHES)
-    told = np.append(0, np.maximum.accumulate(np.where(fused, products, 0))[:-1])[: len(operator)]
+    told = before(np.maximum.accumulate(np.where(fused, products, 0)), 0)
     return (role == Role.POINTWISE) & (listed > C.COPIED_INPUTS) & (products - told >= listed)
 
 
 def _into_constant(names: _Names) -> Bools:
     """A scatter into a tensor filled just before, as of a one-hot encoding: the compiler compares indices instead."""
-    return names.match(P.ONE_HOT) & np.append(False, names.match(P.FILL)[:-1])[: len(names.index)]
+    return names.match(P.ONE_HOT) & before(names.match(P.FILL), False)
 
 
 def _converts_weight(region: Region, kernels: _Names) -> Bools:
     """The second conversion of a convolution's arguments, that of its weight: the compiler makes it too, each time."""
     operator = region.trace.links.operator[region.work]
     converts = kernels.match(P.TO_CHANNELS_LAST)
-    again = converts[1:] & converts[:-1] & (operator[1:] == operator[:-1])
-    return np.append(False, again)[: len(operator)]
+    return converts & before(converts, False) & (operator == before(operator, ABSENT))
 
 
 def _inside_library(region: Region) -> Bools:
@@ -295,40 +282,6 @@ def _accumulates(region: Region) -> Bools:
     """Work by which the engine of gradients adds to a parameter's: it calls the operator itself, compiled or not."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ACCUMULATES)) != ABSENT
-
-
-def _sizes(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
-    """(elements, bytes, inputs, matched, listed, row, read, written, third) of one operator's arguments."""
-    per_argument = [(tensors(shape), width(dtypes, at)) for at, shape in enumerate(shapes)]
-    listed = max((len(group) for group, _ in per_argument), default=0)
-    found = [(prod(dims), size, dims[-1]) for group, size in per_argument for dims in group]
-    single = [
-        width(dtypes, at) for at, dims in enumerate(shapes) if dims == [] and at < len(dtypes) and _typed(dtypes[at])
-    ]
-    if not found and not single:
-        return (0.0, 0.0, 0.0, 0.0, float(listed), 0.0, 0.0, 0.0, 0.0)
-    if not found:
-        return (1.0, float(single[0]), float(len(single)), 0.0, 0.0, 1.0, float(single[-1]), float(single[0]), 0.0)
-    elements, size, row = max(found, key=lambda tensor: (tensor[0], tensor[1]))
-    smaller, third = (*sorted({count for count, _, _ in found if count < elements}, reverse=True), 0, 0)[:2]
-    full = [count * width for count, width, _ in found if count == elements]
-    return (elements, elements * size, len(full), smaller, listed, row, full[-1], full[0], third)
-
-
-def _gathered(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
-    """As _sizes, of what is read by indices from a table; zeros where that cannot be told."""
-    table, indices = (tensors(shape) for shape in shapes[:2]) if len(shapes) > 1 else ([], [])
-    rest = table[0][len(indices) :] if len(table) == 1 else []
-    if not rest or not indices:
-        return (0.0,) * 9
-    elements = float(max(map(prod, indices)) * prod(rest))
-    size = elements * width(dtypes, 0)
-    return (elements, size, 1.0, 0.0, 0.0, float(rest[-1]), size, size, 0.0)
-
-
-def _typed(dtype: Json) -> bool:
-    """Whether an argument without dimensions is a tensor of one value and no plain number or text."""
-    return str(dtype) in BYTES or str(dtype) in ONE_BYTE or bool(HALF.search(str(dtype)))
 
 
 def _reduces(shapes: list[Json], concrete: list[Json]) -> tuple[float, float]:
