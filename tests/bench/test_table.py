@@ -24,6 +24,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
 
 
 @pytest.fixture
+def all_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where every reader and tool is installed."""
+    monkeypatch.setattr(Subject, "is_installed", property(lambda subject: True))
+
+
+@pytest.fixture
 def cases(tmp_path: Path) -> list[Case]:
     found = [Case(name, tmp_path / f"{name}.json", tmp_path / f"{name}.gz") for name in ("small", "large")]
     for case, size in zip(found, (1, 5), strict=True):
@@ -48,6 +54,7 @@ def test_what_was_measured_is_not_measured_again(runs: Log, cases: list[Case]) -
     assert Log(fresh=True).runs == []
 
 
+@pytest.mark.usefixtures("all_installed")
 def test_others_run_once_where_they_are_slow_and_never_where_they_are_too_slow(runs: Log, cases: list[Case]) -> None:
     small, large = cases
     runs.runs += [*took(HTA, table.PATIENCE + 1), *took(JSON, table.PATIENCE - 1), *took(HTA_REPORT, LIMIT / 4)]
@@ -56,6 +63,7 @@ def test_others_run_once_where_they_are_slow_and_never_where_they_are_too_slow(r
     assert [is_due(runs, large, cases, subject, 1) for subject in (LOAD, HTA, HTA_REPORT)] == [True, True, False]
 
 
+@pytest.mark.usefixtures("all_installed")
 def test_the_page_has_medians_ratios_and_what_is_left_out(runs: Log, cases: list[Case]) -> None:
     runs.runs += [*took(LOAD, 1.0, 5.0, 2.0), *took(REPORT, 3.0), *took(JSON, 6.0), *took(HTA_REPORT, LIMIT / 4)]
     runs.runs += took(LOAD, 11.0, case="large")
