@@ -9,7 +9,6 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.bandwidth import Bandwidth, infer_sizes, streaming_bandwidth
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.once import once
 from tracelens.advice.operators import Operators, Role, describe
 from tracelens.advice.power import sustained
 from tracelens.advice.region import Region, find_region
@@ -17,6 +16,7 @@ from tracelens.advice.schedule import Span, device_span
 from tracelens.advice.share import share_of_device
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Bools, Floats
+from tracelens.model.once import once
 from tracelens.model.units import NS_PER_MS
 
 

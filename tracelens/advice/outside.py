@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.advice.once import once
 from tracelens.analysis.host_activity import INPUT
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, among
 from tracelens.model.intervals import intersect, length, subtract, union
 from tracelens.model.names import named
+from tracelens.model.once import once
 
 LONG: Final = 500_000
 """ns without any operator from which the host does not dispatch but works. [H200: at most 463 us in 45 traces of

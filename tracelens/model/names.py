@@ -7,15 +7,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import Bools, Int64s, Trace
+from tracelens.model.once import once
 
 _DIGITS: Final = "0123456789"
-_ALIKE: Final[WeakKeyDictionary[Trace, Int64s]] = WeakKeyDictionary()
 
 
 def distinct_codes(codes: npt.NDArray[np.integer], count: int) -> tuple[Int64s, Int64s]:
@@ -53,13 +52,12 @@ def _tell(
     return told[inverse]
 
 
+@once
 def alike(trace: Trace) -> Int64s:
     """For each of the trace's names the first one that differs from it, if at all, in the number at its end."""
-    if trace not in _ALIKE:
-        first: dict[str, int] = {}
-        found = [first.setdefault(_stem(name), number) for number, name in enumerate(trace.names)]
-        _ALIKE[trace] = np.array(found, dtype=np.int64)
-    return _ALIKE[trace]
+    first: dict[str, int] = {}
+    found = [first.setdefault(_stem(name), number) for number, name in enumerate(trace.names)]
+    return np.array(found, dtype=np.int64)
 
 
 def _stem(name: str) -> str:

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.advice.once import once
 from tracelens.advice.rules.rule import EVIDENCE
 from tracelens.analysis.handles import handles_of
 from tracelens.analysis.parts import Part
@@ -17,6 +16,7 @@ from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import intersect, length, union
 from tracelens.model.names import alike, named
 from tracelens.model.nesting import nearest
+from tracelens.model.once import once
 
 SPANS: Final = (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)
 """Host events that names tell apart: operators, annotations and Python frames."""
