@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from tracelens.analysis.recording import is_alike
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Int32s, Int64s, Trace
 
@@ -49,11 +49,6 @@ def find_changes(trace: Trace, runs: list[Int64s]) -> Changes:
     known = (each != ABSENT) & (shapes[each] != ABSENT) & (names[each] == names[each[0]])
     kinds = [row.tobytes() for row in shapes[each][:, known.all(axis=0)]]
     return Changes(False, other, len(set(kinds)) > 1, _unlike(kinds))
-
-
-def is_alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
-    """Whether a column reads the same over every run of rows."""
-    return all(np.array_equal(column[runs[0]], column[other]) for other in runs)
 
 
 def _once(operators: Int32s) -> Int64s:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import parsed, product
-from tracelens.advice.changes import Changes, find_changes, is_alike
+from tracelens.advice.changes import Changes, find_changes
 from tracelens.advice.fed_back import first_fed
 from tracelens.advice.outside import outside_ns
 from tracelens.analysis.clocks import clocks_agree
-from tracelens.analysis.recording import incomplete_steps, launched_work
+from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import of_typical_steps, typical_steps
 from tracelens.analysis.waits import blocking_waits

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-FORMS = ("eager", "compile", "replay", "both")
+from tracelens.model.forms import FORMS as FORMS
+
 NO_GRAPH = "no_graph"
 """Id of the blocker of a form that the compiler was asked for and made no graph of."""
 VERDICTS = ("compile", "replay", "both", "neither", "abstain")

@@ -11,10 +11,10 @@ from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.analysis.results import Steps
 from tracelens.analysis.tables.kernels import owned_work
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace, among
+from tracelens.model.forms import FORMS
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
 
-FORMS: Final = ("eager", "compile", "replay", "both")
 DOMINANT: Final = 0.7
 """Share of the kernel time that must run in one form for the step to be called by it; below, it is mixed.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tracelens.analysis.extent import device_rows
 from tracelens.analysis.results import Steps
 from tracelens.analysis.tables.columns import in_tiles
+from tracelens.loading.soundness import DAMAGED
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, union
 from tracelens.model.names import named
@@ -30,7 +31,6 @@ _RECORD_COUNT: Final = re.compile(
 
 _LOSSES: Final = ("file cut short", "event cut short", "unreadable event skipped")
 """Repairs (Repair.kind) that leave events out."""
-_MENDED: Final = "damaged event read as far as it goes"
 _MISPLACED: Final = ("events without a time", "times before the trace begins")
 """Repairs that put events where they may not have been."""
 
@@ -54,6 +54,11 @@ def launched_work(trace: Trace, steps: Steps, device: int) -> dict[int, Int64s]:
     return {int(step): work[owner == step] for step in np.unique(owner)}
 
 
+def is_alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
+    """Whether a column reads the same over every run of rows."""
+    return all(np.array_equal(column[runs[0]], column[other]) for other in runs)
+
+
 def duplicate_share(trace: Trace, work: Int64s) -> float | None:
     """Share of device events, in start order, that repeat another: same stream, start, duration and name."""
     if not len(work):
@@ -68,7 +73,7 @@ def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
     """Share of device work that not all counted steps launch from an operator of one name; None where they launch
     different kernels."""
     runs, names = list(launched_work(trace, steps, device).values()), trace.events.name
-    if len(runs) < 2 or not all(np.array_equal(names[runs[0]], names[run]) for run in runs):
+    if len(runs) < 2 or not is_alike(runs, names):
         return None
     by = np.vstack([trace.links.operator[run] for run in runs])
     name = np.where(by == ABSENT, ABSENT, names[by])
@@ -78,7 +83,7 @@ def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
 def mended_share(trace: Trace) -> float | None:
     """Share of all complete events that are damaged, so that a time or an argument may be cut."""
     complete = int((trace.events.phase == ord("X")).sum())
-    mended = sum(repair.count for repair in trace.repairs if repair.kind == _MENDED)
+    mended = sum(repair.count for repair in trace.repairs if repair.kind == DAMAGED)
     return mended / complete if complete else None
 
 

@@ -9,9 +9,10 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import DamagedStreamError, compression_of, gunzip
 from tracelens.loading.load import Progress, empty_trace, load_file
 from tracelens.loading.repairs import one_line
-from tracelens.loading.runs import FORMS, MANIFESTS, Run, read_run, run_around
+from tracelens.loading.runs import MANIFESTS, Run, read_run, run_around
 from tracelens.loading.sources import STDIN
 from tracelens.model.events import Trace
+from tracelens.model.forms import FORMS
 
 SHOWN: Final = 8
 """Traces or runs that an error names at most."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from tracelens.loading.repairs import one_line
+from tracelens.model.forms import FORMS
 
-FORMS: Final = ("eager", "compile", "replay", "both")
 SCHEMA_VERSION: Final = 1
 LARGEST: Final = 1e15
 """No number of a recording is larger."""

@@ -12,8 +12,9 @@ from typing import Any, Final, cast
 import orjson
 
 from tracelens.errors import UnreadableError
-from tracelens.loading.manifest import FORMS, Record, sound_forms, sound_head, version_refused
+from tracelens.loading.manifest import Record, sound_forms, sound_head, version_refused
 from tracelens.loading.repairs import one_line
+from tracelens.model.forms import FORMS
 
 MANIFESTS: Final = ("run.json", "run.rank*.json")
 """The manifest of a run, or one of each rank where there are several."""
