@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any, is_typeddict
@@ -14,6 +13,7 @@ import pytest
 from capture.failure import PREREQUISITES
 from tests import runs
 from tests.advice.story import analysis, call, gemm, item, pointwise, upload
+from tests.documents import keys_of
 from tracelens.advice import advise
 from tracelens.advice.confirmed import REPAIRS
 from tracelens.advice.explain import explain, topics
@@ -65,16 +65,6 @@ def reported() -> tuple[dict[str, Any], ...]:
     empty = analyze(empty_trace("none"))
     judged = ((found, {}), (found, runs.ALL), (found, forms), (empty, {}))
     return tuple(build(traced, advise(traced, given)) for traced, given in judged)
-
-
-def keys_of(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from keys_of(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from keys_of(inner)
 
 
 def test_every_key_of_the_document_is_explained() -> None:

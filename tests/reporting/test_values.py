@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests import runs
+from tests.documents import keys_of
 from tracelens import report
 from tracelens.__main__ import main
 from tracelens.advice.explain import explain, topics
@@ -26,16 +26,6 @@ SAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "sample_tr
 @cache
 def document(sample: Path) -> Document:
     return report(sample).limited(1_000)
-
-
-def keys_of(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from keys_of(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from keys_of(inner)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
