@@ -9,6 +9,7 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.before import before
+from tracelens.advice.concatenation import at_each_element, parts_of_concatenations
 from tracelens.advice.facts import Facts
 from tracelens.advice.operators import Operators, Role
 from tracelens.advice.region import Region
@@ -153,10 +154,12 @@ class _Groups:
         self.work = fused
         breaks = _breaks(operators, fused) if len(fused) else np.empty(0, dtype=np.bool_)
         self.first = np.flatnonzero(_beside(region, operators, fused, breaks)) if len(fused) else np.flatnonzero(breaks)
-        self.operators, self.role = operators, operators.role[fused]
+        parts = parts_of_concatenations(operators, fused, self.first)
+        self.operators, self.role = at_each_element(operators, fused, parts), operators.role[fused]
+        self.parts = self._most(parts)
         self.duration = region.duration[fused]
         self.eager = self._sum(self.duration)
-        self.elements = self._most(operators.elements[fused])
+        self.elements = self._most(self.operators.elements[fused])
 
     def kernels(self) -> Int64s:
         """Generated kernels per group."""
@@ -198,7 +201,8 @@ class _Groups:
         """Bytes: external reads, and one write unless all is reduced, of the largest tensor as it comes and goes.
 
         Each operator but the first reads one tensor that the one before made; what is left are external reads. Of
-        several tensors that operators update in place each is read and written."""
+        several tensors that operators update in place each is read and written; each part of a concatenation reads for
+        itself what parts share."""
         full = self.operators.elements[self.work] == self._spread(self.elements)
         inputs = np.where(full, self.operators.inputs[self.work], 0)
         uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
@@ -209,7 +213,7 @@ class _Groups:
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
         updated = self._sum(full & self.operators.updates[self.work])
         updated = np.where(updated > 1, updated, 0)
-        uses = np.clip(uses, 1, np.maximum(updated + 1, np.maximum(uses / C.READ_ONCE, 2)))
+        uses = np.clip(uses, 1, np.maximum(updated + 1, np.maximum(uses / C.READ_ONCE, 2 * self.parts)))
         return (uses * self._first(reads) + self._last(writes) * np.maximum(~reduced, updated)) / reuse
 
     def _read_again(self) -> Floats:

@@ -1,0 +1,37 @@
+"""What the fusion model makes of work on the parts of a concatenation."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, op
+from tests.advice.test_fusion import BIG, compiled, pointwise, reduction
+
+
+def stacked(parts: int) -> Beat:
+    shapes = {"shapes": [[[BIG]] * parts, []], "dtypes": ["TensorList", "Scalar"]}
+    return op("aten::cat", 500, concrete=["", "0"], **shapes)
+
+
+def sine() -> Beat:
+    return op("aten::sin", 500, shapes=[[BIG]], dtypes=["float"])
+
+
+def test_every_part_is_computed_at_each_element() -> None:
+    few, more = (compiled(*[sine()] * 8, stacked(parts)) for parts in (2, 4))
+    assert (few.generated_kernels, more.generated_kernels) == (1, 1)
+    assert more.generated == pytest.approx(2 * few.generated, rel=0.01)
+
+
+def test_parts_read_what_they_share_once_each() -> None:
+    chain = [pointwise(500, BIG)] * 8
+    few, more = (compiled(*chain, stacked(parts)).generated for parts in (2, 4))
+    assert more > 1.9 * few
+
+
+def test_nothing_is_computed_twice_before_a_reduction_or_for_many_parts() -> None:
+    def kernel(beat: Beat, *after: Beat) -> float:
+        return compiled(*[beat] * 8, *after).generated
+
+    assert kernel(sine(), reduction(BIG, "[-1]"), stacked(4)) < 2 * kernel(sine(), reduction(BIG, "[-1]"))
+    assert compiled(*[sine()] * 8, stacked(9)).generated < compiled(*[sine()] * 8, stacked(8)).generated
