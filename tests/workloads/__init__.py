@@ -1,9 +1,9 @@
 """Steps to calibrate the predictions on and, apart from those, to judge them by.
 
-A workload belongs to one of seven sets. Constants and rules may be fitted on the measurements of "calibration"; those
+A workload belongs to one of eight sets. Constants and rules may be fitted on the measurements of "calibration"; those
 of "validation", "unseen" and "third" were put away for a first, a second and a third judgement and have been seen
-since; those of "fourth", "fifth" and "sixth" are taken once constants are frozen, and only compared with what was
-predicted. The kinds of the sets differ.
+since; those of "fourth" to "seventh" are taken once constants are frozen, and only compared with what was predicted.
+The kinds of the sets differ.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tests.workloads import (
     learning,
     models,
     pointwise,
+    recommending,
     robotics,
     science,
     series,
@@ -38,6 +39,7 @@ __all__ = [
     "learning",
     "models",
     "pointwise",
+    "recommending",
     "robotics",
     "science",
     "series",

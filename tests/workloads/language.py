@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from tests.workloads.layers import Attention
 from tests.workloads.registry import (
     DEVICE,
+    ON_GPU,
     Work,
     batches,
     fused_adamw,
@@ -207,3 +208,97 @@ def rewarded_words() -> Work:
     return Work(
         step, batches(lambda: (*(normal(*s, dtype=HALF) for s in shapes), integers(words, places), normal(places)), 2)
     )
+
+
+class Receptance(nn.Module):
+    """A layer that mixes a word with the one before it, and with all before by a decaying average of their values."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mix, self.decay = nn.Parameter(torch.rand(5, width)), nn.Parameter(-torch.rand(width))
+        self.bonus = nn.Parameter(torch.zeros(width))
+        self.keys, self.values, self.gates, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
+        self.wide, self.narrow = nn.Linear(width, 4 * width, bias=False), nn.Linear(4 * width, width, bias=False)
+        self.pass_on = nn.Linear(width, width, bias=False)
+
+    def forward(self, x: torch.Tensor, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        before, above, below, most, other = kept.unbind(0)
+        seen = self.first(x)
+        key, value, gate = (
+            layer(torch.lerp(before, seen, mix))
+            for layer, mix in zip((self.keys, self.values, self.gates), self.mix[:3], strict=True)
+        )
+        top = torch.maximum(most, self.bonus + key)
+        old, new = torch.exp(most - top), torch.exp(self.bonus + key - top)
+        x = x + self.out(torch.sigmoid(gate) * (old * above + new * value) / (old * below + new))
+        top = torch.maximum(most + self.decay, key)
+        old, new = torch.exp(most + self.decay - top), torch.exp(key - top)
+        read = self.second(x)
+        hidden = F.relu(self.wide(torch.lerp(other, read, self.mix[3]))).square()
+        x = x + torch.sigmoid(self.pass_on(torch.lerp(other, read, self.mix[4]))) * self.narrow(hidden)
+        return x, torch.stack([seen, old * above + new * value, old * below + new, top, read])
+
+
+@workload("seventh", "blocked")
+def receptance_decoding() -> Work:
+    """One word of a language model without attention, its state carried over; the host looks whether it was the end."""
+    width, depth = 512, 6
+    layers, norm = nn.ModuleList(Receptance(width) for _ in range(depth)).to(DEVICE).eval(), nn.LayerNorm(width)
+    table, norm = normal(8000, width) / width**0.5, norm.to(DEVICE)
+
+    def step(word: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.no_grad():
+            x, after = table[word], []
+            for layer, kept in zip(layers, state, strict=True):
+                x, own = layer(x, kept)
+                after.append(own)
+            word, state = (norm(x) @ table.T).argmax(-1), torch.stack(after)
+            if word.item() == 0:
+                state = torch.zeros_like(state)
+            return word, state
+
+    return Work(step, batches(lambda: (integers(8000, 1), normal(depth, 5, 1, width).abs())))
+
+
+@workload("seventh", "blocked")
+def clipped_weights() -> Work:
+    """A layer's weights brought to four bits, clipped where, of several places, the error the host reads is least."""
+    shape, shares = (8192, 14336) if ON_GPU else (64, 128), (1.0, 0.92, 0.84, 0.76)
+
+    def coded(weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return (weight.float() / scale).round().clamp(-8, 7)
+
+    def error(weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return (coded(weight, scale) * scale - weight.float()).square().mean()
+
+    def step(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        largest = weight.float().abs().amax(1, keepdim=True) / 7
+        errors = torch.stack([error(weight, share * largest) for share in shares])
+        best = shares[int(errors.argmin())]
+        return coded(weight, best * largest).to(torch.int8), best * largest
+
+    return Work(step, batches(lambda: (normal(*shape, dtype=HALF),), 3))
+
+
+class SparseFeatures(nn.Module):
+    """Activations of a language model explained by the few of many features that answer the most."""
+
+    def __init__(self, width: int, features: int, kept: int) -> None:
+        super().__init__()
+        self.kept, self.shift = kept, nn.Parameter(torch.zeros(width))
+        self.encode, self.decode = nn.Linear(width, features), nn.Linear(features, width, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        answer, place = self.encode(x - self.shift).topk(self.kept, -1)
+        features = x.new_zeros(len(x), self.encode.out_features).scatter(-1, place, F.relu(answer))
+        return self.decode(features) + self.shift
+
+
+@workload("seventh", "training")
+def sparse_features() -> Work:
+    """A sparse autoencoder of a language model's activations trained in half precision, 32 features for each."""
+    width, features, places = (4096, 16384, 4096) if ON_GPU else (64, 256, 32)
+    model = SparseFeatures(width, features, 32).to(HALF)
+    step = training(model, lambda model, x: F.mse_loss(model(x), x), fused_adamw)
+    return Work(step, batches(lambda: (normal(places, width, dtype=HALF),)))

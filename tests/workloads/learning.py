@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from itertools import pairwise
 
 import torch
 from torch import nn
+from torch.autograd.function import FunctionCtx
 from torch.nn import functional as F
 
 from tests.workloads.layers import perceptron
 from tests.workloads.registry import (
     DEVICE,
+    ON_GPU,
     Work,
     adamw,
     batches,
@@ -241,3 +244,135 @@ def imagined_futures() -> Work:
         return normal(64, 256), drawn, torch.rand(64, 8, 16, 16, device=DEVICE).clamp(1e-6, 1 - 1e-6)
 
     return Work(inference(World(256, 16, 16, 6)), batches(starts))
+
+
+class Quantiles(nn.Module):
+    """Quantiles of what each action will bring: those of the state, and the advantage of the action over others."""
+
+    def __init__(self, states: int, actions: int, count: int) -> None:
+        super().__init__()
+        self.actions, self.body = actions, perceptron(states, 256, 256, 256)
+        self.state, self.advantage = perceptron(256, 128, count), perceptron(256, 128, actions * count)
+
+    def forward(self, state: torch.Tensor) -> torch.Tensor:
+        seen = F.relu(self.body(state))
+        better = self.advantage(seen).unflatten(-1, (self.actions, -1))
+        return self.state(seen).unsqueeze(1) + better - better.mean(1, keepdim=True)
+
+
+@workload("seventh", "training")
+def quantile_values() -> Work:
+    """A duelling network of action values learned by their quantiles, the optimizer going from weight to weight."""
+    model = Quantiles(32, 6, 32).to(DEVICE)
+    slow, middles = copy.deepcopy(model).requires_grad_(False), (torch.arange(32, device=DEVICE) + 0.5) / 32
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, foreach=False, capturable=ON_GPU)
+
+    def wanted(after: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            best = model(after).mean(-1).argmax(-1)
+            return gain + 0.99 * slow(after)[torch.arange(len(best), device=best.device), best]
+
+    def step(state: torch.Tensor, action: torch.Tensor, after: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        own = model(state)[torch.arange(len(action), device=action.device), action]
+        off = wanted(after, gain).unsqueeze(1) - own.unsqueeze(2)
+        size = off.abs()
+        huber = torch.where(size < 1.0, 0.5 * off.square(), size - 0.5)
+        loss = ((middles.unsqueeze(1) - (off < 0).float()).abs() * huber).sum(1).mean()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+        optimizer.step()
+        torch._foreach_lerp_(list(slow.parameters()), [p.detach() for p in model.parameters()], 0.005)
+        return loss.detach()
+
+    return Work(step, batches(lambda: (normal(128, 32), integers(6, 128), normal(128, 32), normal(128, 1))))
+
+
+class Reversed(torch.autograd.Function):
+    """Residual pairs whose inputs are computed from their outputs in the backward pass rather than kept."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: torch.Tensor, pairs: nn.ModuleList, *parameters: torch.Tensor) -> torch.Tensor:
+        left, right = x.chunk(2, -1)
+        with torch.no_grad():
+            for first, second in pairs:
+                left = left + first(right)
+                right = right + second(left)
+        out = torch.cat([left, right], -1)
+        ctx.save_for_backward(out)
+        ctx.pairs = pairs
+        return out
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        (out,) = ctx.saved_tensors
+        (left, right), (of_left, of_right), found = out.chunk(2, -1), gradient.chunk(2, -1), []
+        for first, second in reversed(ctx.pairs):
+            right, of_left, of_second = undone(second, left, right, of_left, of_right)
+            left, of_right, of_first = undone(first, right, left, of_right, of_left)
+            found = [*of_first, *of_second, *found]
+        return torch.cat([of_left, of_right], -1), None, *found
+
+
+@torch.compiler.disable
+def undone(
+    layer: nn.Module, seen: torch.Tensor, changed: torch.Tensor, of_seen: torch.Tensor, of_changed: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]:
+    """What a layer's sum was before it, the gradient of what it saw, and those of its parameters."""
+    seen = seen.detach().requires_grad_()
+    with torch.enable_grad():
+        added = layer(seen)
+    own, *rest = torch.autograd.grad(added, [seen, *layer.parameters()], of_changed)
+    return changed - added.detach(), of_seen + own, tuple(rest)
+
+
+class Reversible(nn.Module):
+    """Pairs of residual layers that need no memory for what is between them."""
+
+    def __init__(self, width: int, depth: int) -> None:
+        super().__init__()
+        self.pairs = nn.ModuleList(
+            nn.ModuleList(
+                nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width))
+                for _ in range(2)
+            )
+            for _ in range(depth)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return Reversed.apply(x, self.pairs, *self.pairs.parameters())
+
+
+@workload("seventh", "training")
+def reversible_layers() -> Work:
+    """Reversible residual layers trained: a function of its own computes what came in from what went out."""
+    step = training(Reversible(128, 6), lambda model, x, target: F.mse_loss(model(x), target), fused_adamw)
+    return Work(step, batches(lambda: (normal(256, 256), normal(256, 256))))
+
+
+@workload("seventh", "streams")
+def curvature_factors() -> Work:
+    """Running factors of the curvature of sixteen layers on one stream, their preconditioned gradients on another."""
+    shapes, rows = [(96, 128), (128, 160), (160, 128), (128, 96)] * 4, 256
+    kept = [(torch.eye(a, device=DEVICE), torch.eye(b, device=DEVICE)) for a, b in shapes]
+    inverse = [(normal(a, a) / a, normal(b, b) / b) for a, b in shapes]
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def layers(seen: torch.Tensor, back: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        parts = [x.split(sizes, 1) for x, sizes in zip((seen, back), zip(*shapes, strict=True), strict=True)]
+        return list(zip(*parts, strict=True))
+
+    def update(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+        for factors, pair in zip(kept, pairs, strict=True):
+            for factor, x in zip(factors, pair, strict=True):
+                factor.addmm_(x.T, x, beta=0.95, alpha=0.05 / rows)
+
+    def gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> list[torch.Tensor]:
+        return [left @ (x.T @ g) @ right for (left, right), (x, g) in zip(inverse, pairs, strict=True)]
+
+    def step(seen: torch.Tensor, back: torch.Tensor) -> list[torch.Tensor]:
+        pairs = layers(seen, back)
+        return side_by_side([partial(gradients, pairs), partial(update, pairs)], streams)[0]
+
+    widths = [sum(sizes) for sizes in zip(*shapes, strict=True)]
+    return Work(step, batches(lambda: tuple(normal(rows, width) for width in widths)))

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.workloads.layers import perceptron
-from tests.workloads.registry import DEVICE, Work, batches, inference, integers, normal, workload
+from tests.workloads.registry import DEVICE, ON_GPU, Work, batches, inference, integers, normal, workload
 from tests.workloads.streams import side_by_side
 
 
@@ -272,3 +272,68 @@ def spiking_population() -> Work:
 
     shape = (16 << 20,)
     return Work(step, batches(lambda: (normal(*shape), normal(*shape).abs(), 2 * normal(*shape))))
+
+
+@workload("seventh")
+def lattice_fluid() -> Work:
+    """Two ticks of a fluid on a lattice: nine populations of particles stream to their neighbours and collide."""
+    side = 2048 if ON_GPU else 32
+    ways = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
+    shares = [4 / 9] + [1 / 9] * 4 + [1 / 36] * 4
+
+    def tick(populations: list[torch.Tensor]) -> list[torch.Tensor]:
+        moved = [x.roll(way, (0, 1)) for x, way in zip(populations, ways, strict=True)]
+        mass = torch.stack(moved).sum(0)
+        down = (moved[1] + moved[5] + moved[8] - moved[3] - moved[6] - moved[7]) / mass
+        right = (moved[2] + moved[5] + moved[6] - moved[4] - moved[7] - moved[8]) / mass
+        still, collided = 1 - 1.5 * (down * down + right * right), []
+        for x, (rows, columns), share in zip(moved, ways, shares, strict=True):
+            along = 3 * (rows * down + columns * right)
+            collided.append(x + 0.6 * (share * mass * (still + along + 0.5 * along * along) - x))
+        return collided
+
+    def step(populations: torch.Tensor) -> torch.Tensor:
+        return torch.stack(tick(tick(list(populations.unbind(0)))))
+
+    return Work(step, batches(lambda: (0.1 + 0.01 * normal(9, side, side).abs(),)))
+
+
+@workload("seventh", "streams")
+def range_and_speed() -> Work:
+    """The echoes of a radar in two polarisations, each brought to ranges and to speeds by transforms on its stream."""
+    channels, pulses, samples = (64, 512, 1024) if ON_GPU else (2, 16, 32)
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def spectrum(echoes: torch.Tensor) -> torch.Tensor:
+        return torch.fft.fft(torch.fft.fft(echoes, dim=2), dim=1)
+
+    def step(first: torch.Tensor, second: torch.Tensor) -> list[torch.Tensor]:
+        return side_by_side([partial(spectrum, first), partial(spectrum, second)], streams)
+
+    def echoes() -> torch.Tensor:
+        return torch.complex(normal(channels, pulses, samples), normal(channels, pulses, samples))
+
+    return Work(step, batches(lambda: (echoes(), echoes()), 3))
+
+
+@workload("seventh")
+def cloud_screening() -> Work:
+    """Clouds, snow, water and their certainty in satellite images of seven bands, by the usual indices and tests."""
+    side = 4096 if ON_GPU else 64
+
+    def step(bands: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        blue, green, red, near, short, far, heat = bands.unbind(0)
+        plants, snow = (near - red) / (near + red + 1e-4), (green - short) / (green + short + 1e-4)
+        mean = (blue + green + red) / 3
+        white = ((blue - mean).abs() + (green - mean).abs() + (red - mean).abs()) / (mean + 1e-4)
+        haze = blue - 0.5 * red - 0.08
+        bright = (far > 0.03) & (heat < 0.6) & (snow < 0.8) & (plants < 0.8)
+        cloud = bright & (white < 0.7) & (haze > 0) & (near / (short + 1e-4) > 0.75)
+        water = ((plants < 0.01) & (near < 0.11)) | ((plants < 0.1) & (near < 0.05))
+        cold = torch.exp(-4 * heat) * (1 - torch.maximum(torch.maximum(snow.abs(), plants.abs()), white).clamp(max=1))
+        certain = torch.sigmoid(8 * (torch.where(water, torch.sqrt(short.clamp(0, 0.11) / 0.11), cold) - 0.4))
+        icy = (snow > 0.15) & (heat < 0.4) & (near > 0.11) & (green > 0.1)
+        kind = cloud.to(torch.uint8) + 2 * icy.to(torch.uint8) + 4 * water.to(torch.uint8)
+        return kind, certain.half()
+
+    return Work(step, batches(lambda: (normal(7, side, side).abs(),), 3))

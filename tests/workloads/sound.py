@@ -165,3 +165,53 @@ def constant_pitch() -> Work:
         return torch.stack(notes)
 
     return Work(step, batches(lambda: (normal(4, 1, 32768),)))
+
+
+class Bands(nn.Module):
+    """The bands of a spectrum, each heard by a recurrent layer of the vendor's library and kept as far as it says."""
+
+    def __init__(self, bands: int, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.hear = nn.ModuleList(nn.LSTM(size, 2 * size, batch_first=True) for _ in range(bands))
+        self.keep = nn.ModuleList(nn.Linear(2 * size, size) for _ in range(bands))
+
+    def forward(self, power: torch.Tensor) -> torch.Tensor:
+        parts = []
+        for hear, keep, part in zip(self.hear, self.keep, power.split(self.size, -1), strict=True):
+            parts.append(part * torch.sigmoid(keep(hear(part)[0])))
+        return torch.cat(parts, -1)
+
+
+@workload("seventh")
+def noisy_bands() -> Work:
+    """A few frames of speech cleared of noise, band by band, as they come from a microphone."""
+    model, window = inference(Bands(10, 32)), torch.hann_window(640, device=normal(1).device)
+
+    def step(sound: torch.Tensor) -> torch.Tensor:
+        spectrum = torch.fft.rfft(sound * window)[..., :320]
+        kept = model(spectrum.abs())
+        return torch.fft.irfft(spectrum * (kept / (spectrum.abs() + 1e-6)), 640) * window
+
+    return Work(step, batches(lambda: (normal(2, 6, 640),)))
+
+
+@workload("seventh", "streams")
+def beam_formers() -> Work:
+    """Four arrays of microphones, a stream for each, aimed by iterating on the covariance of what they hear."""
+    streams = [torch.cuda.Stream() for _ in range(4)]
+
+    def aimed(heard: torch.Tensor, aim: torch.Tensor) -> torch.Tensor:
+        covariance = torch.bmm(heard, heard.mH) / heard.shape[-1]
+        for _ in range(10):
+            aim = torch.bmm(covariance, aim)
+            aim = aim / torch.linalg.vector_norm(aim, dim=1, keepdim=True)
+        return torch.bmm(aim.mH, heard)
+
+    def step(aim: torch.Tensor, *arrays: torch.Tensor) -> torch.Tensor:
+        return torch.cat(side_by_side([partial(aimed, heard, aim) for heard in arrays], streams), 1)
+
+    def complex_normal(*shape: int) -> torch.Tensor:
+        return torch.complex(normal(*shape), normal(*shape))
+
+    return Work(step, batches(lambda: (complex_normal(65, 8, 1), *(complex_normal(65, 8, 64) for _ in range(4)))))

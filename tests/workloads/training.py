@@ -308,3 +308,35 @@ def weights_to_host() -> Work:
         return loss.detach()
 
     return Work(step, batches(lambda: (normal(3072, 4096),)))
+
+
+@workload("seventh", "streams", "training", "blocked")
+def updated_on_host() -> Work:
+    """Layers whose optimizer lives on the host: a second stream brings it the gradients and takes the weights back."""
+    model, copier = perceptron(768, 768, 768, 768).to(DEVICE).train(), torch.cuda.Stream()
+    parameters, rows = list(model.parameters()), 32768 if ON_GPU else 64
+    masters = [torch.empty(parameter.shape, pin_memory=ON_GPU).copy_(parameter.detach()) for parameter in parameters]
+    for master in masters:
+        master.grad = torch.empty(master.shape, pin_memory=ON_GPU)
+    optimizer = torch.optim.AdamW(masters, lr=1e-4, fused=True)
+
+    @torch.compiler.disable
+    def update() -> None:
+        copier.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(copier), torch.no_grad():
+            for master, parameter in zip(masters, parameters, strict=True):
+                master.grad.copy_(parameter.grad, non_blocking=True)
+            copier.synchronize()
+            optimizer.step()
+            for master, parameter in zip(masters, parameters, strict=True):
+                parameter.copy_(master, non_blocking=True)
+        torch.cuda.current_stream().wait_stream(copier)
+
+    def step(x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        model.zero_grad(set_to_none=True)
+        loss = F.mse_loss(model(x), target)
+        loss.backward()
+        update()
+        return loss.detach()
+
+    return Work(step, batches(lambda: (normal(rows, 768), normal(rows, 768))))

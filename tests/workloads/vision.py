@@ -8,7 +8,21 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.registry import DEVICE, ON_GPU, Work, batches, inference, momentum, normal, workload
+from tests.workloads.layers import perceptron
+from tests.workloads.registry import (
+    DEVICE,
+    ON_GPU,
+    Parameters,
+    Work,
+    adamw,
+    batches,
+    inference,
+    integers,
+    momentum,
+    normal,
+    training,
+    workload,
+)
 from tests.workloads.streams import side_by_side
 
 HALF = torch.bfloat16
@@ -189,3 +203,122 @@ def photo_finishing() -> Work:
         return loss.detach()
 
     return Work(step, batches(lambda: tuple(normal(6, 3, side, side).abs().clamp(max=1) for _ in range(2)), 3))
+
+
+@workload("seventh", "streams", "blocked")
+def structural_similarity() -> Work:
+    """Images compared with their reconstructions by structure and colour; a second stream takes scores to the host."""
+    size, log, logger = (1080, 1920) if ON_GPU else (27, 48), torch.zeros(12, pin_memory=ON_GPU), torch.cuda.Stream()
+
+    @torch.compiler.disable
+    def logged(scores: torch.Tensor) -> None:
+        logger.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(logger):
+            log.copy_(scores, non_blocking=True)
+        logger.synchronize()
+
+    def step(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        means = [F.avg_pool2d(x, 3, 1, 1) for x in (first, second)]
+        squares = [F.avg_pool2d(x.square(), 3, 1, 1) - m.square() for x, m in zip((first, second), means, strict=True)]
+        both = F.avg_pool2d(first * second, 3, 1, 1) - means[0] * means[1]
+        above = (2 * means[0] * means[1] + 1e-4) * (2 * both + 9e-4)
+        below = (means[0].square() + means[1].square() + 1e-4) * (squares[0] + squares[1] + 9e-4)
+        structure = ((1 - above / below) / 2).clamp(0, 1)
+        off = (0.85 * structure + 0.15 * (first - second).abs()).mean(1)
+        logged(off.mean((1, 2)))
+        return off
+
+    return Work(step, batches(lambda: tuple(normal(12, 3, *size).abs().clamp(max=1) for _ in range(2)), 3))
+
+
+@workload("seventh", "training", "blocked")
+def varied_pixels() -> Work:
+    """Noise taken out of images by descent on their pixels: near to what was seen, with little variation between."""
+    size = 1024 if ON_GPU else 32
+    clean = nn.Parameter(normal(16, 3, size, size).abs())
+    optimizer = adamw([clean])
+
+    def step(seen: torch.Tensor, trust: torch.Tensor) -> float:
+        optimizer.zero_grad(set_to_none=True)
+        right, down = (clean.roll(-1, axis) - clean for axis in (3, 2))
+        variation = torch.sqrt(right.square() + down.square() + 1e-6)
+        off = clean - seen
+        loss = (trust * torch.sqrt(off.square() + 1e-6) + 0.1 * variation).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return Work(step, batches(lambda: tuple(normal(16, 3, size, size).abs() for _ in range(2)), 3))
+
+
+class Slots(nn.Module):
+    """Slots that compete for the places of an image round after round, and an image painted from them."""
+
+    def __init__(self, width: int, side: int) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
+        self.ask, self.keys, self.values = (nn.Linear(width, width, bias=False) for _ in range(3))
+        self.update, self.think = nn.GRUCell(width, width), perceptron(width, 2 * width, width)
+        self.places, self.paint = nn.Parameter(torch.randn(side * side, width)), perceptron(width, width, width, 4)
+
+    def forward(self, seen: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
+        x = self.norms[0](seen)
+        keys, values = self.keys(x), self.values(x)
+        for _ in range(4):
+            asked = self.ask(self.norms[1](slots)) * slots.shape[-1] ** -0.5
+            share = (asked @ keys.transpose(1, 2)).softmax(1) + 1e-8
+            found = (share / share.sum(-1, keepdim=True)) @ values
+            slots = self.update(found.flatten(0, 1), slots.flatten(0, 1)).view(slots.shape)
+            slots = slots + self.think(self.norms[2](slots))
+        colour, mask = self.paint(slots.unsqueeze(2) + self.places).split((3, 1), -1)
+        return (colour * mask.softmax(1)).sum(1)
+
+
+@workload("seventh", "training")
+def competing_slots() -> Work:
+    """Slot attention trained to paint the image that it saw, by Adam with Nesterov momentum."""
+
+    def nadam(parameters: Parameters) -> torch.optim.Optimizer:
+        return torch.optim.NAdam(parameters, lr=4e-4, foreach=True, capturable=ON_GPU)
+
+    def loss(model: nn.Module, seen: torch.Tensor, slots: torch.Tensor, image: torch.Tensor) -> torch.Tensor:
+        return F.mse_loss(model(seen, slots), image)
+
+    step = training(Slots(64, 16), loss, nadam)
+    return Work(step, batches(lambda: (normal(16, 256, 64), normal(16, 6, 64), normal(16, 256, 3))))
+
+
+@torch.compiler.disable
+def matched(costs: torch.Tensor) -> torch.Tensor:
+    """The cheapest pairs of a guess and a thing in each image, picked one after the other on the host."""
+    pairs = []
+    for table in costs.cpu().tolist():
+        ranked = sorted((cost, guess, thing) for guess, row in enumerate(table) for thing, cost in enumerate(row))
+        left, free, own = set(range(len(table))), set(range(len(table[0]))), []
+        for _, guess, thing in ranked:
+            if guess in left and thing in free:
+                left.remove(guess)
+                free.remove(thing)
+                own.append((guess, thing))
+        pairs.append(own)
+    return torch.tensor(pairs)
+
+
+@workload("seventh", "blocked")
+def matched_boxes() -> Work:
+    """Guesses of a detection transformer matched with the things in each image, on the host, by class and overlap."""
+
+    def step(scores: torch.Tensor, boxes: torch.Tensor, kinds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        likely = scores.softmax(-1).gather(2, kinds.unsqueeze(1).expand(-1, scores.shape[1], -1))
+        low, high = boxes[..., :2].unsqueeze(2), (boxes[..., :2] + boxes[..., 2:]).unsqueeze(2)
+        first, last = places[:, None, :, :2], places[:, None, :, :2] + places[:, None, :, 2:]
+        inner = (torch.minimum(high, last) - torch.maximum(low, first)).clamp(min=0).prod(-1)
+        outer = (torch.maximum(high, last) - torch.minimum(low, first)).prod(-1)
+        union = (high - low).prod(-1) + (last - first).prod(-1) - inner
+        overlap = inner / union - (outer - union) / outer
+        return matched(5 * torch.cdist(boxes, places, p=1) - 2 * overlap - likely).to(scores.device)
+
+    def batch() -> tuple[torch.Tensor, ...]:
+        return normal(4, 100, 91), normal(4, 100, 4).abs() + 0.1, integers(91, 4, 20), normal(4, 20, 4).abs() + 0.1
+
+    return Work(step, batches(batch))
