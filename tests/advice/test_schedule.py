@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, analysis, call, fork, gemm, item, op, pointwise
+from tests.advice.story import Beat, Clock, analysis, call, fork, gemm, item, op, pointwise
+from tests.build import TraceBuilder
 from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.host_time import host_scale
@@ -156,6 +157,25 @@ def test_heads_that_read_tensors_of_the_same_sizes_read_the_same() -> None:
 
     assert beside([[0]]) == pytest.approx(C.INPUT_COPY + 2 * 4 * (1 << 20) / 4_000)
     assert beside([[8]]) == pytest.approx(C.INPUT_COPY + 4 * 4 * (1 << 20) / 4_000)
+
+
+def test_of_a_part_the_whole_is_copied_and_once_for_parts_alike() -> None:
+    def view(shape: str) -> Beat:
+        def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+            del step
+            trace.op(
+                "aten::as_strided", clock.host, 2, shapes=[[8, 3, 1 << 18], []], concrete=["", shape, "[786432, 1]"]
+            )
+            clock.host += 3
+
+        return tell
+
+    def copies(shape: str) -> float:
+        add = op("aten::add", 50, shapes=[[8, 1 << 18]] * 2, dtypes=["float"] * 2)
+        return input_copies(region_of(view(shape), add, view("[8, 262144]"), gemm(50)), 4_000.0).mid
+
+    assert copies("[8, 262144]") == pytest.approx(C.INPUT_COPY + 2 * 4 * 3 * (1 << 21) / 4_000)
+    assert copies("[4, 262144]") == pytest.approx(C.INPUT_COPY + 2 * 4 * 2 * (1 << 21) / 4_000)
 
 
 def test_times_are_plain_numbers_that_a_document_can_hold() -> None:

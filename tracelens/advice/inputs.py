@@ -23,7 +23,8 @@ BATCHED: Final = re.compile(r"bmm|matmul|attention")
 """Products of which every argument is an input if none is a matrix of parameters."""
 TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
 """Operators whose first argument is a table of parameters; the input follows it."""
-
+VIEW: Final = re.compile(r"^aten::as_strided$")
+"""The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
 SPARSE: Final = re.compile(r"cusparse")
 """Kernels of a product with a sparse matrix, whose shape does not tell its size; the dense one comes last."""
 
@@ -48,7 +49,8 @@ def _input_bytes(region: Region) -> list[int]:
     multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
     sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
     return [
-        _activation_bytes(_name(region, row), *_arguments(region, row), sparse=row in sparse) for row in read.values()
+        _activation_bytes(_name(region, row), _whole(region, row), *_arguments(region, row), sparse=row in sparse)
+        for row in read.values()
     ]
 
 
@@ -84,9 +86,26 @@ def _outermost(region: Region, row: int) -> int:
 
 def _arguments(region: Region, row: int) -> tuple[list[Json], list[Json]]:
     """Shapes and element types of an operator's arguments; [] where not recorded."""
-    columns = (region.trace.args.get(key) for key in (A.SHAPES, A.DTYPES))
-    texts = [int(column.at(np.array([row]))[0]) if column is not None else ABSENT for column in columns]
-    return parsed(region.trace, texts[0]), parsed(region.trace, texts[1])
+    return _argument(region, A.SHAPES, row), _argument(region, A.DTYPES, row)
+
+
+def _argument(region: Region, key: str, row: int) -> list[Json]:
+    column = region.trace.args.get(key)
+    return parsed(region.trace, int(column.at(np.array([row]))[0])) if column is not None else []
+
+
+def _whole(region: Region, row: int) -> dict[str, int]:
+    """Elements of the tensors that views since the last launch took parts of, by the shape of the part."""
+    events, links = region.trace.events, region.trace.links
+    launches = events.start[np.unique(links.launch[links.launch != ABSENT])]
+    since = launches[launches < events.start[row]].max(initial=0)
+    recent = np.flatnonzero((events.start > since) & (events.start < events.start[row]))
+    whole: dict[str, int] = {}
+    for view in recent[named(region.trace, recent, VIEW)].tolist():
+        shapes, sizes = tensors(_argument(region, A.SHAPES, view)), _argument(region, A.CONCRETE, view)[1:2]
+        if shapes and sizes and isinstance(sizes[0], str):
+            whole.setdefault(sizes[0], whole.get(str(shapes[0]), prod(shapes[0])))
+    return whole
 
 
 def _tensors(shapes: list[Json]) -> list[list[int]]:
@@ -94,13 +113,16 @@ def _tensors(shapes: list[Json]) -> list[list[int]]:
     return [dims for shape in shapes for dims in tensors(shape) if prod(dims)]
 
 
-def _activation_bytes(name: str, shapes: list[Json], dtypes: list[Json], *, sparse: bool) -> int:
-    sizes = [sum(prod(dims) for dims in tensors(shape)) * width(dtypes, at) for at, shape in enumerate(shapes)]
+def _activation_bytes(name: str, whole: dict[str, int], shapes: list[Json], dtypes: list[Json], *, sparse: bool) -> int:
+    """Bytes of the tensors that stand in for the step's inputs; of a part the whole, once for all parts alike."""
+    held = [[max(whole.get(str(dims), 0), prod(dims)) for dims in tensors(shape)] for shape in shapes]
+    sizes = [sum(elements) * width(dtypes, at) for at, elements in enumerate(held)]
     if sparse:
         return next((size for size in reversed(sizes) if size), 0)
     given = [dims for shape in shapes for dims in tensors(shape)]
     if POINTWISE_PAIR.match(name) or (BATCHED.search(name) and all(len(dims) > 2 for dims in given)):
-        return sum(sizes)
+        own = [str(shape) if str(shape) in whole else at for at, shape in enumerate(shapes)]
+        return sum(dict(zip(own, sizes, strict=True)).values())
     if OF_TWO.match(name):
         return min((size for size in sizes if size), default=0)
     at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0
