@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import os
 import shutil
+import sys
 import sysconfig
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from tests.fuzz.corpus import seeds
 from tests.loading.test_scan import EVENTS, HEAD, LAYOUTS
 from tests.loading.traces import assert_same
 from tests.reference import reference_traces
+from tracelens import loading
 from tracelens.loading import load_trace, plain
 from tracelens.loading.fields import Kind
 from tracelens.loading.framing import QUOTE, frame_events
@@ -57,7 +61,14 @@ def assert_alike(data: bytes) -> PlainFrame | None:
     assert not slab.odd.any()
     assert SoundnessCheck(data, frame).unsound(slab.odd) == []
     assert_same_members(Slab.of(data, mine), slab)
+    assert mine.may_repeat or not repeats(slab)
     return mine
+
+
+def repeats(slab: Slab) -> bool:
+    """Whether an event has two members of one key."""
+    rows = [slab.members.row[slab.members.having(key)] for key in range(LAST_CODE + 1)]
+    return any(len(np.unique(one)) < len(one) for one in rows)
 
 
 def assert_same_members(mine: Slab, other: Slab) -> None:
@@ -75,7 +86,34 @@ def assert_same_members(mine: Slab, other: Slab) -> None:
 
 
 def test_a_compiler_at_hand_was_used() -> None:
+    assert not plain.is_stale, "install it again: tracelens/loading/_plain.c has changed since it was compiled"
     assert plain.compiled, "install it again: tracelens/loading/_plain.c was not compiled"
+
+
+def test_both_sides_name_the_same_contract() -> None:
+    source = Path(plain.__file__).with_name("_plain.c").read_text()
+    assert f"enum {{ CONTRACT = {plain.CONTRACT} }};" in source
+
+
+@pytest.mark.parametrize("made", [{}, {"contract": plain.CONTRACT - 1}])
+def test_what_was_compiled_of_other_code_is_not_used(made: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    stale = SimpleNamespace(read_events=lambda *_: pytest.fail("called"), **made)
+    monkeypatch.setattr(loading, "_plain", stale)
+    monkeypatch.setitem(sys.modules, "tracelens.loading._plain", stale)
+    spec = importlib.util.spec_from_file_location("stale_plain", plain.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "stale_plain", module)
+    spec.loader.exec_module(module)
+    assert module.is_stale
+    assert module.plain_events(EVENT) is None
+
+
+def test_a_repeated_member_is_told() -> None:
+    once, twice = EVENT + b"]", EVENT.replace(b'"pid": 1', b'"pid": 1, "pid": 1') + b"]"
+    assert not plain_events(once).may_repeat
+    assert plain_events(twice).may_repeat
 
 
 @settings(deadline=None, max_examples=100)
@@ -145,7 +183,7 @@ def test_buffers_of_other_sizes_are_refused() -> None:
     assert plain.compiled is not None
     spans, members, bounds = np.empty((9, 2), dtype=np.int64), np.empty(9, dtype=plain._MEMBER), np.empty(257, np.int64)
     sound = (EVENT, plain._KEYS, plain._MULTIPLIER, spans, members, members.copy(), bounds)
-    assert plain.compiled(*sound) == (1, 8, True)
+    assert plain.compiled(*sound) == (1, 8, True, False)
     for place, wrong in ((1, plain._KEYS[1:]), (5, members[1:].copy()), (6, bounds[1:])):
         with pytest.raises(ValueError):
             plain.compiled(*sound[:place], wrong, *sound[place + 1 :])

@@ -22,7 +22,12 @@ try:
 except ImportError:  # installed without a compiler, or for a platform that it is not written for
     _plain = None
 
-compiled = None if _plain is None or os.environ.get("TRACELENS_SCAN") == "numpy" else _plain.read_events
+CONTRACT: Final = 2
+"""Of this code with the compiled part, as in _plain.c: what was compiled before it last changed is as if it were not
+there, until it is compiled again."""
+is_stale = _plain is not None and getattr(_plain, "contract", None) != CONTRACT
+_is_usable = _plain is not None and not is_stale and os.environ.get("TRACELENS_SCAN") != "numpy"
+compiled = _plain.read_events if _plain is not None and _is_usable else None
 """The pass itself; None where there is none, or the numpy scan is wanted."""
 
 _MOST_EVENTS: Final = 1 << 14
@@ -30,9 +35,12 @@ _MOST_MEMBERS: Final = 1 << 15
 """Of one frame, the rest waits for the next: so few need pieces of memory that the C library keeps for it."""
 _KEYS, _MULTIPLIER = compiled_table()
 _BOUNDS: Final = 257
-_COLUMNS: Final = ("row", "value", "text_end", "raw", "first", "sound")
 _MEMBER: Final = np.dtype(
-    [*zip((*_COLUMNS, "code"), ("<i8", "<i8", "<i8", "<i8", "u1", "?", "u1"), strict=True)], align=True
+    [
+        *(("raw", "<i8"), ("row", "<i4"), ("value", "<i4"), ("text_end", "<i4")),
+        *(("first", "u1"), ("code", "u1"), ("sound", "?")),
+    ],
+    align=True,
 )
 """A member as the compiled pass writes it: columns of Members and of their raw values, and its key's code."""
 
@@ -43,6 +51,8 @@ class PlainFrame(Frame):
 
     members: Members
     raw: Numbers
+    may_repeat: bool
+    """Whether an event may have two members of one key."""
 
 
 AnyFrame: TypeAlias = MarkedFrame | PlainFrame
@@ -62,14 +72,15 @@ def plain_events(data: bytes) -> PlainFrame | None:
     found = compiled(data, _KEYS, _MULTIPLIER, spans, scratch, members, bounds)
     if found is None:
         return None
-    events, count, clean = found
+    events, count, clean, may_repeat = found
     starts, ends = np.ascontiguousarray(spans[:events].T)
     if not events or not _is_utf8(data, int(ends[-1]) + 1):
         return None
-    row, value, text_end, raw, first, sound = (members[name][:count] for name in _COLUMNS)
+    row, value, text_end = (members[name][:count].astype(np.int64) for name in ("row", "value", "text_end"))
+    first, sound, raw = members["first"][:count].copy(), members["sound"][:count].copy(), members["raw"][:count]
     none_odd = np.empty(0, dtype=np.int64)
     said = Members(row, value, first, text_end, none_odd, bounds[: LAST_CODE + 2].tolist())
-    return PlainFrame(starts, ends, (), clean, said, Numbers(raw, sound))
+    return PlainFrame(starts, ends, (), clean, said, Numbers(raw, sound), may_repeat)
 
 
 def _is_utf8(data: bytes, stop: int) -> bool:

@@ -34,12 +34,15 @@ class Slab:
     """What each member says before its text is numbered."""
     odd: Bools
     """Per event: to be decoded alone. Steps add to it."""
+    may_repeat: bool = True
+    """Whether an event may have two members of one key."""
 
     @classmethod
     def of(cls, data: bytes, frame: AnyFrame) -> Slab:
         """Find the members of a frame's events."""
         if isinstance(frame, PlainFrame):
-            return cls(data, frame, frame.members, frame.raw, np.zeros(len(frame), dtype=np.bool_))
+            none_odd = np.zeros(len(frame), dtype=np.bool_)
+            return cls(data, frame, frame.members, frame.raw, none_odd, frame.may_repeat)
         text = Text.of(memoryview(data)[: frame.stop])
         members = members_of(text, frame)
         odd = np.zeros(len(frame), dtype=np.bool_)
