@@ -60,6 +60,20 @@ def test_lanes_take_their_names_from_metadata_events(tmp_path: Path) -> None:
     assert spelled == {"8": ("python3", "thread 8 (main)"), "0": ("python3", ""), "9": ("python3", "")}
 
 
+@pytest.mark.parametrize("among", [{}, {"ts": 1.5e30}], ids=["usual events", "an odd one"])
+def test_the_last_name_of_a_lane_counts(among: dict[str, Any], tmp_path: Path) -> None:
+    label = {"args": {"name": "first"}}
+    named = [
+        *({"ph": "M", "name": "process_name", "pid": 7, "tid": 0} | args for args in (label, {"args": {"name": 5}})),
+        *({"ph": "M", "name": "thread_name", "pid": "a b", "tid": -1} | args for args in (label, {}, {"args": None})),
+    ]
+    lanes = load_events([event(), *named, event(**among)], tmp_path).lanes
+    assert lanes.pid == ("7", "7", "a b")
+    assert lanes.tid == ("8", "0", "-1")
+    assert lanes.process == ("5", "5", "")
+    assert lanes.thread == ("", "", "")
+
+
 def test_odd_events_are_kept(tmp_path: Path) -> None:
     odd: list[dict[str, Any]] = [
         {"ph": "X", "name": "no cat", "pid": 1, "tid": 1, "ts": 5},

@@ -83,6 +83,12 @@ def record(event: Mapping[str, Any]) -> Record:
     )
 
 
+def lane_named(event: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Of a metadata event that names a lane, as in its record: pid, tid and label."""
+    args = as_object(event.get("args")) or {}
+    return _text(event.get("pid")), _text(event.get("tid")), _text(args.get("name"))
+
+
 def _phase(text: str) -> int:
     known = len(text) == 1 and text > "\0" and text.isascii()
     return ord(text) if known else UNKNOWN_PHASE if text else NO_PHASE

@@ -7,16 +7,17 @@ decode, the name of a lane) is decoded alone, by the careful decoder.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tracelens.loading.batch import Batch, Sparse, empty_batch, fill, sparse_dtype
-from tracelens.loading.careful import NO_PHASE, Record, decode_one
+from tracelens.loading.careful import NO_PHASE, Record, decode_one, lane_named
 from tracelens.loading.fields import ARGUMENTS, DENSE, DEVICE, SPARSE_KINDS, STREAM, Kind
 from tracelens.loading.framing import QUOTE, chars_in
 from tracelens.loading.interning import HashTable
+from tracelens.loading.jsontext import parsed
 from tracelens.loading.keys import ARGUMENT_CODES, Key
 from tracelens.loading.plain import AnyFrame
 from tracelens.loading.repairs import Patience
@@ -26,7 +27,7 @@ from tracelens.loading.tables import METADATA_PHASE, PROCESS_NAME, THREAD_NAME, 
 from tracelens.loading.texts import UNDECODABLE, TextReader
 from tracelens.loading.words import Hashes, mixed
 from tracelens.model import arguments
-from tracelens.model.events import ABSENT, Int64s
+from tracelens.model.events import ABSENT, Bools, Int64s
 
 
 def _codes_by_column() -> dict[str, list[int]]:
@@ -70,10 +71,13 @@ class Scanner:
         values = self._values(slab)
         _fill_dense(slab, batch, values)
         self._fill_lacking_names(slab, batch)
-        self._set_naming_aside(slab, batch)
+        naming = self._naming(batch)
         columns = {name: _sparse_members(slab, name, batch, values) for name in SPARSE_KINDS if _given(slab, name)}
-        self._fill_lanes(slab, batch, values)
-        records, count = self._decode_alone(slab, batch, check.unsound(slab.odd))
+        self._fill_lanes(slab, batch, values, naming)
+        unsound = check.unsound(slab.odd | naming)
+        if unsound or slab.odd.any() or not self._take_names(slab, batch, naming):
+            slab.odd |= naming
+        records, count = self._decode_alone(slab, batch, unsound)
         slab.odd[list(records)] = True
         batch.sparse.update(_sparse_columns(slab, columns, values))
         batch = batch.head(count)
@@ -94,10 +98,24 @@ class Scanner:
             slab.set_aside(members.having(code).start + np.flatnonzero(narrow.astype(np.int32) != narrow))
         return values
 
-    def _set_naming_aside(self, slab: Slab, batch: Batch) -> None:
-        """Metadata events that name lanes are for the careful decoder, which learns the names."""
+    def _naming(self, batch: Batch) -> Bools:
+        """Metadata events that name lanes."""
         process, thread = (self._tables.names.known(name) for name in (PROCESS_NAME, THREAD_NAME))
-        slab.odd |= (batch.phase == METADATA_PHASE) & ((batch.name == process) | (batch.name == thread))
+        return (batch.phase == METADATA_PHASE) & ((batch.name == process) | (batch.name == thread))
+
+    def _take_names(self, slab: Slab, batch: Batch, naming: Bools) -> bool:
+        """Take the names of lanes, and number these; False if that is for the careful decoder, as the text is no JSON.
+
+        A trace of many recordings has so many that their decoding alone would be a tenth of all."""
+        rows = np.flatnonzero(naming).tolist()
+        events = parsed(b"[%b]" % b",".join(map(slab.event, rows)))
+        if not isinstance(events, list):
+            return False
+        for row, event in zip(rows, cast("list[dict[str, object]]", events), strict=True):
+            pid, tid, label = lane_named(event)
+            batch.lane[row] = self._tables.lanes.id(pid, tid)
+            self._tables.lanes.name(self._tables.names.all[int(batch.name[row])], pid, tid, label)
+        return True
 
     def _fill_lacking_names(self, slab: Slab, batch: Batch) -> None:
         lacking = np.ones(len(slab.odd), dtype=np.bool_)
@@ -105,9 +123,9 @@ class Scanner:
         if lacking.any():
             batch.name[lacking] = self._tables.names.id("")
 
-    def _fill_lanes(self, slab: Slab, batch: Batch, values: Int64s) -> None:
-        """Number the lane of each event that is not odd, and is one."""
-        rows = np.flatnonzero(~slab.odd & (batch.phase != NO_PHASE))
+    def _fill_lanes(self, slab: Slab, batch: Batch, values: Int64s, naming: Bools) -> None:
+        """Number the lane of each event that is not odd, names none, and is one."""
+        rows = np.flatnonzero(~(slab.odd | naming) & (batch.phase != NO_PHASE))
         pid, tid = (_member_of_each(slab, key)[rows] for key in (Key.PID, Key.TID))
 
         def numbers(new: Int64s) -> list[int]:
@@ -143,7 +161,7 @@ class Scanner:
 def _set_irregular_aside(slab: Slab) -> None:
     """Events that repeat a member that every event has, or give it as something else than usual."""
     members = slab.members
-    for key in _USUAL:
+    for key in _USUAL if slab.may_repeat else ():
         rows = members.row[members.having(key)]
         slab.odd[rows[1:][rows[1:] == rows[:-1]]] = True
     for key in _QUOTED:
@@ -178,6 +196,8 @@ def _fill_dense(slab: Slab, batch: Batch, values: Int64s) -> None:
 def _having_any(slab: Slab, codes: list[int]) -> Int64s | slice:
     """Members with any of these keys in file order; events with two of them are odd."""
     found = [one for one in map(slab.members.having, codes) if one.stop > one.start]
+    if len(found) < 2 and not slab.may_repeat:
+        return found[0] if found else slice(0, 0)
     if len(found) > 1:
         every: Int64s = np.concatenate([np.arange(one.start, one.stop, dtype=np.int64) for one in found])
         members = every[np.argsort(slab.members.row[every], kind="stable")]

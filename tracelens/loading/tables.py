@@ -59,11 +59,16 @@ class LaneTable:
         return self._ids.setdefault((pid, tid), len(self._ids))
 
     def learn(self, record: Record) -> None:
-        """Take the name of a process or thread from a metadata event."""
-        if record.phase == METADATA_PHASE and record.name == PROCESS_NAME:
-            self._processes[record.pid] = record.label
-        elif record.phase == METADATA_PHASE and record.name == THREAD_NAME:
-            self._threads[record.pid, record.tid] = record.label
+        """Take the name of a process or thread if the event is one of metadata."""
+        if record.phase == METADATA_PHASE:
+            self.name(record.name, record.pid, record.tid, record.label)
+
+    def name(self, event: str, pid: str, tid: str, label: str) -> None:
+        """Take the name of a process or thread if the metadata event of this name gives one."""
+        if event == PROCESS_NAME:
+            self._processes[pid] = label
+        elif event == THREAD_NAME:
+            self._threads[pid, tid] = label
 
     def lanes(self) -> Lanes:
         """All lanes met so far."""
