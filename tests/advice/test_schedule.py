@@ -9,7 +9,7 @@ from tests.build import TraceBuilder
 from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.host_time import host_scale
-from tracelens.advice.inputs import input_copies
+from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.schedule import eager_period
@@ -181,3 +181,19 @@ def test_of_a_part_the_whole_is_copied_and_once_for_parts_alike() -> None:
 def test_times_are_plain_numbers_that_a_document_can_hold() -> None:
     span = facts_of(*branches(SMALL)).span(C.STREAM_SPACING)
     assert {type(span.expected), type(span.least), type(span.most)} == {float}
+
+
+def test_graphs_of_the_compiler_copy_with_kernels_of_their_own_and_what_a_later_one_reads_again() -> None:
+    def copies(*beats: Beat) -> float:
+        return tree_copies(region_of(*beats), 4_000.0).mid
+
+    small, large, total = (
+        pointwise(50),
+        pointwise(50, 1 << 24),
+        op("aten::sum", 9, shapes=[[1 << 24]], dtypes=["float"]),
+    )
+    once = 2 * 2 * 4 * (1 << 24) / (C.TREE_COPY_RATE * 4_000)
+    assert copies(small, gemm(50)) == C.TREE_COPY
+    assert copies(large, gemm(50)) == pytest.approx(once)
+    assert copies(large, total, item(), gemm(50, 64)) == pytest.approx(once)
+    assert copies(large, total, item(), large) == pytest.approx(2 * once)

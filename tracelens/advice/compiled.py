@@ -12,7 +12,7 @@ from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
 from tracelens.advice.host_time import call_gauge, host_scale, outside_time, records, replay_floor, with_outside
-from tracelens.advice.inputs import input_copies
+from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.region import Region
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, Category, Int64s, Role
@@ -53,11 +53,12 @@ def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturabl
     spacing = compiled.library_spacing + C.NODE_SPACING * compiled.generated_kernels
     device = _device(facts, compiled, spacing)
     launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH)
-    replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
     if capturable:
+        replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
         return Both(with_outside(replayed.at_least(replay_floor(facts.region)), facts.region), "manual")
     if compiled.untraceable:
         return Both(_untraceable(facts.region), "reduce-overhead")
+    replayed = device + launch + tree_copies(facts.region, facts.bandwidth.rate)
     return Both(
         with_outside(_trees(facts.region, replayed, pieces, _begun(facts, compiled)), facts.region), "reduce-overhead"
     )

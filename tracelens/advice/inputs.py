@@ -38,20 +38,45 @@ def input_copies(region: Region, bandwidth: float) -> Estimate:
     return Estimate(C.INPUT_COPY + copy, copy, 2 * (C.INPUT_COPY + copy))
 
 
+def tree_copies(region: Region, bandwidth: float) -> Estimate:
+    """The same under reduce-overhead, which copies with kernels of its own, and for each graph anew: one begins after
+    each wait, whose first operator may read an input again."""
+    rate = C.TREE_COPY_RATE * bandwidth
+    again = [size for size in _read_again(region) if 2 * size / rate > C.TREE_COPY]
+    copy = max(2 * sum(_input_bytes(region)) / rate, C.TREE_COPY) + 2 * sum(again) / rate
+    return Estimate(copy, 0.5 * copy, 2 * copy)
+
+
 def _input_bytes(region: Region) -> list[int]:
     """Bytes of the inputs that heads of the step read; heads that read alike read the same."""
     if A.SHAPES not in region.trace.args:
         return []
-    operators = [row for row in region.trace.links.operator[region.work].tolist() if row != ABSENT][:1]
-    operators += [row for row in region.trace.links.operator[region.work[_heads(region)]].tolist() if row != ABSENT]
-    outer = [_outermost(region, operator) for operator in dict.fromkeys(operators)]
-    read = {str(_tensors(_arguments(region, row)[0])): row for row in reversed(outer)}
+    read = {str(_tensors(_arguments(region, row)[0])): row for row in reversed(_readers(region))}
     multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
     sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
-    return [
-        _activation_bytes(_name(region, row), _whole(region, row), *_arguments(region, row), sparse=row in sparse)
-        for row in read.values()
-    ]
+    return [_held(region, row, sparse=row in sparse) for row in read.values()]
+
+
+def _read_again(region: Region) -> list[int]:
+    """Bytes that the first operator after each wait reads, where it reads a tensor shaped like an input."""
+    if A.SHAPES not in region.trace.args:
+        return []
+    inputs = [dims for row in _readers(region) for dims in _tensors(_arguments(region, row)[0])]
+    first = region.trace.links.operator[region.work[region.waits[region.waits < len(region)]]]
+    rows = [_outermost(region, row) for row in first.tolist() if row != ABSENT]
+    alike = [row for row in rows if any(dims in inputs for dims in _tensors(_arguments(region, row)[0]))]
+    return [_held(region, row) for row in alike]
+
+
+def _readers(region: Region) -> list[int]:
+    """Rows of the operators, as user code called them, that read inputs first."""
+    operators = [row for row in region.trace.links.operator[region.work].tolist() if row != ABSENT][:1]
+    operators += [row for row in region.trace.links.operator[region.work[_heads(region)]].tolist() if row != ABSENT]
+    return [_outermost(region, operator) for operator in dict.fromkeys(operators)]
+
+
+def _held(region: Region, row: int, *, sparse: bool = False) -> int:
+    return _activation_bytes(_name(region, row), _whole(region, row), *_arguments(region, row), sparse=sparse)
 
 
 def _heads(region: Region) -> list[int]:
