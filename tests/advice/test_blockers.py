@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.cases.beats import pause
-from tests.advice.story import Beat, analysis, at_step, call, gemm, item, op, pointwise, told, upload
+from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice.blockers import VETOES, Observation, find_blockers
 from tracelens.advice.facts import find_facts
@@ -129,16 +129,31 @@ def test_an_optimizer_that_counts_on_the_host() -> None:
     assert "capturable" in found["host_optimizer"].blocker.advice
 
 
-def test_waits_cut_the_step_into_pieces_and_a_last_one_cuts_nothing() -> None:
-    def pieces(*beats: Beat) -> int:
-        found = analysis(*beats)
-        region = find_region(found)
-        assert region is not None
-        return find_pieces(region, find_blockers(found, region)).pieces
+def pieces(*beats: Beat) -> int:
+    found = analysis(*beats)
+    region = find_region(found)
+    assert region is not None
+    return find_pieces(region, find_blockers(found, region)).pieces
 
+
+def test_waits_cut_the_step_into_pieces_and_a_last_one_cuts_nothing() -> None:
     assert pieces(*BODY) == 1
     assert pieces(*BODY, item()) == 1
     assert pieces(*BODY, item(), *BODY, item(), *BODY) == 3
+
+
+def test_the_wait_of_a_copy_from_the_host_cuts_nothing() -> None:
+    def put(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        begun, copied = clock.host, max(clock.drained, clock.host + 10) + 20
+        trace.op("aten::copy_", begun, copied + 6 - begun)
+        trace.copy(begun + 1, 4, at=copied - 20, runs=20, kind="HtoD (Pageable -> Device)")
+        trace.sync(begun + 6, copied - begun - 2, "stream")
+        clock.host, clock.streams[7] = copied + 8, copied
+
+    assert pieces(put, put, *BODY, put, *BODY) == 1
+    assert pieces(put, *BODY, item(), *BODY) == 2
+    assert pieces(put, *BODY, call("cudaDeviceSynchronize", 20), *BODY) == 2
 
 
 @pytest.mark.parametrize("id", sorted(VETOES))

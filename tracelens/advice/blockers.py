@@ -13,6 +13,7 @@ from tracelens.advice.backward import returning_nodes
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import often
 from tracelens.advice.outside import stretches
+from tracelens.advice.patterns import FROM_HOST
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
 from tracelens.advice.scaler import wait_repair
@@ -39,7 +40,6 @@ LOADER_SHARE: Final = 0.05
 PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
 OPTIMIZER: Final = re.compile(r"^Optimizer\.step")
 SCALAR_READ: Final = re.compile(r"^aten::_local_scalar_dense$")
-FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

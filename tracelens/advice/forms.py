@@ -19,10 +19,13 @@ from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import host_scale
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.likeness import unlikeness
+from tracelens.advice.patterns import FROM_HOST
 from tracelens.advice.pays import with_break_even
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
+from tracelens.model.events import ABSENT, Int64s
+from tracelens.model.names import named
 
 BREAK_GRAPHS: Final = frozenset({"sync", "changing_shapes"})
 """Blockers that also cost a compiled step: graph breaks, recompilations."""
@@ -99,10 +102,17 @@ def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
     """What the proven blockers leave of the step; a stray wait is no proof and splits nothing."""
     capturable = not any(seen.vetoes for seen in observed)
     waits = any(seen.vetoes and seen.blocker.id == "sync" for seen in observed)
-    bounds = np.unique(np.concatenate(([0], region.waits, [len(region)]))) if waits else np.array([0, len(region)])
+    bounds = np.unique(np.concatenate(([0], _breaking(region) if waits else [], [len(region)]))).astype(np.int64)
     pieces = max(len(bounds) - 1, 1)
     inside = np.diff(bounds).astype(float)
     return Blocked(capturable, pieces, float((inside * inside).sum()) / max(len(region), 1))
+
+
+def _breaking(region: Region) -> Int64s:
+    """The waits that break a graph: not those of copies from the host's memory, which are operators of the graph."""
+    behind, operator = region.work[np.maximum(region.waits - 1, 0)], region.trace.links.operator
+    same = (operator[behind] == operator[region.wait_rows]) & (operator[behind] != ABSENT)
+    return region.waits[~(same & named(region.trace, behind, FROM_HOST))]
 
 
 def cannot(blockers: tuple[Blocker, ...], error: str | None = None) -> Form:
@@ -119,6 +129,7 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         region,
         waits=none.astype(np.int64),
         wait_at=none,
+        wait_rows=none.astype(np.int64),
         fed=len(region),
         issued=left * region.issued,
         host=left * region.host,

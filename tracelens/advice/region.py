@@ -48,6 +48,8 @@ class Region:
     """(w) Pieces of work launched before each blocking wait, ascending."""
     wait_at: Floats
     """(w) Host time of each wait."""
+    wait_rows: Int64s
+    """(w) Row of each."""
     fed: int
     """Position of the first work whose operator takes a fraction that changes from step to step; n where none does."""
     host: float
@@ -119,6 +121,7 @@ def find_region(analysis: Analysis) -> Region | None:
         source=source,
         waits=np.searchsorted(trace.events.start[call], trace.events.start[waits]),
         wait_at=host.clock(trace.events.start[waits]),
+        wait_rows=waits,
         fed=first_fed(trace, alike),
         host=host.length(),
         call=host.call,
