@@ -60,7 +60,7 @@ FIGURES: Final = (
         (
             "advice.compiled:predict_both", "advice.compiled:_device", "advice.compiled:_trees",
             "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.operators",
-            "advice.patterns", "advice.inputs:input_copies",
+            "advice.patterns", "advice.inputs:input_copies", "advice.inputs:tree_copies",
         ),
         (*STEP, "forms.compile.step_ms", "forms.replay.step_ms"),
     ),
