@@ -179,7 +179,15 @@ def test_a_broken_gzip_checksum_is_named(tmp_path: Path) -> None:
     data[-6] ^= 0xFF
     trace = load_bytes(bytes(data), tmp_path, "trace.json.gz")
     assert len(trace.events) == 2
+    assert kinds(trace) == {"checksum of the compressed file does not match": 1}
     assert "incorrect data check" in trace.repairs[-1].example
+
+
+def test_a_text_that_ends_early_is_cut_short_whatever_the_checksum(tmp_path: Path) -> None:
+    data = bytearray(zipped(kineto([BEFORE, AFTER])[:-3]))
+    data[-6] ^= 0xFF
+    trace = load_bytes(bytes(data), tmp_path, "trace.json.gz")
+    assert kinds(trace).keys() == {"file cut short", "checksum of the compressed file does not match"}
 
 
 @pytest.mark.parametrize("damage", ["no trailer", "half a trailer", "another length", "bytes behind it"])

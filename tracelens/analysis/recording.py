@@ -29,8 +29,11 @@ _RECORD_COUNT: Final = re.compile(
 )
 """Counts that are 0 in a sound trace; "Out-of-range" and "Blocklisted runtime" are not."""
 
-_LOSSES: Final = ("file cut short", "event cut short", "unreadable event skipped")
-"""Repairs (Repair.kind) that leave events out."""
+_LOSSES: Final = (
+    *("file cut short", "event cut short", "unreadable event skipped"),
+    "checksum of the compressed file does not match",
+)
+"""Repairs (Repair.kind) that leave events out, or tell that some may be others than were written."""
 _MISPLACED: Final = ("events without a time", "times before the trace begins")
 """Repairs that put events where they may not have been."""
 
@@ -229,7 +232,7 @@ def step_spread(steps: Steps) -> float | None:
 
 
 def losses(trace: Trace) -> int:
-    """Places of the file where events were lost: cut off, or too damaged to read."""
+    """Places of the file where events were lost or may be wrong: cut off, too damaged to read, or changed unnoticed."""
     return sum(repair.count for repair in trace.repairs if repair.kind in _LOSSES)
 
 

@@ -308,7 +308,7 @@ RULES: Final = (
         0.0,
         None,
         "the file was read whole",
-        "events are missing: the file is cut short or damaged in {count}; let the profiler finish writing, "
+        "events are missing or wrong: the file is cut short or damaged in {count}; let the profiler finish writing, "
         "then copy it whole",
         noun="place",
     ),

@@ -19,8 +19,9 @@ EVENTS: Final = "traceEvents"
 CUT: Final = "file cut short"
 REST: Final = "text after the end skipped"
 BEHIND: Final = "compressed file damaged behind the whole text"
-CHECKSUM: Final = "incorrect data check"
-"""What zlib says where any of the text may be another than was written."""
+MISMATCH: Final = "checksum of the compressed file does not match"
+_MISMATCH_OF_ZLIB: Final = "incorrect data check"
+"""What zlib says where any of the text may be another than was written, though all of it is there."""
 BOM: Final = b"\xef\xbb\xbf"
 LONGEST_VALUE: Final = 1 << 25
 MOST_MEMBERS: Final = 2000
@@ -85,7 +86,7 @@ class Document:
             commas = 1 if self._read_member() else None
         if not self._found_events:
             shown = one_line(", ".join(list(self.metadata)[:5])) or "none"
-            cut = self._window.damage or self._repairs.made(CUT)
+            cut = self._is_broken_off() or self._repairs.made(CUT)
             kind = f"JSON {'cut short before any' if cut else 'without'} {EVENTS} (its keys: {shown})"
             raise self._refusal(kind_of_keys(self.metadata) or (f"{kind}; copy it again" if cut else kind))
 
@@ -162,7 +163,7 @@ class Document:
         self._window.drop(end)
 
     def _note_cut(self, example: str) -> None:
-        if not self._window.damage:
+        if not self._is_broken_off():
             self._repairs.add(CUT, example, self._window.offset)
 
     def _note_rest(self) -> None:
@@ -176,9 +177,14 @@ class Document:
             self._repairs.add(self._damage_kind(), self._window.damage, self._window.offset + len(self._window.data))
 
     def _damage_kind(self) -> str:
-        """Whether what broke the text off lies behind its end."""
-        whole = self._closed and not self._repairs.made(REST) and CHECKSUM not in self._window.damage
-        return BEHIND if whole else CUT
+        """What is wrong with the compressed bytes: it may lie behind the end of the text."""
+        if not self._is_broken_off():
+            return MISMATCH
+        return BEHIND if self._closed and not self._repairs.made(REST) else CUT
+
+    def _is_broken_off(self) -> bool:
+        """Whether there is more of the text than can be read."""
+        return bool(self._window.damage) and _MISMATCH_OF_ZLIB not in self._window.damage
 
     def _skip_space(self, commas: int | None, closing: bytes = b"") -> bool:
         """Move past white space and so many commas, or none before what closes; False at the end of the text."""
