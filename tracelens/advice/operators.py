@@ -123,7 +123,7 @@ def describe(region: Region) -> Operators:
     sizes = read_sizes(trace, operator, names.match(P.GATHER))
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reduces)
     reduces = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
-    cheap = names.match(P.POWER) & (plain[:, 1] > 0)
+    cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))
     roles = np.where(
         (plain[:, 0] > 0) & ~names.match(P.PARTS), Role.LIBRARY, _roles(region, names, kernels, reduces, sizes.row)
     )
@@ -146,6 +146,11 @@ def describe(region: Region) -> Operators:
         **_flags(names, kernels),
         **_columns(names, sizes),
     )
+
+
+def _of_two(sizes: Sizes[Floats]) -> Bools:
+    """Whether an operator takes a second tensor beside the largest."""
+    return (sizes.inputs > 1) | (sizes.matched > 0)
 
 
 def _columns(names: _Names, sizes: Sizes[Floats]) -> dict[str, Any]:

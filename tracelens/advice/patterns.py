@@ -46,6 +46,8 @@ MOMENTS: Final = re.compile(r"Moments|welford", re.IGNORECASE)
 """Kernels that reduce for a normalisation of groups or instances."""
 POWER: Final = re.compile(r"^pow$")
 """A power, which is a product where its exponent is a small whole number."""
+DIVISION: Final = re.compile(r"^div$")
+"""A division, which is a product where it is by a number. [Inductor's lowering of div]"""
 COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
 """Operators of several: what they call beside the library fuses like any other."""
 MATRIX_PRODUCT: Final = re.compile(r"mm$|^linear$")
@@ -98,7 +100,9 @@ FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
 """Copies from the host."""
 CONVERTS: Final = re.compile(r"^(?:to|_to_copy)$")
 """Operators that copy into a tensor of their own."""
-HARDWARE: Final = re.compile(r"exp|log|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
+HARDWARE: Final = re.compile(
+    r"exp|log|sqrt|^div$|^reciprocal$|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax"
+)
 """Functions with an instruction of their own."""
 SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
 """Functions without an instruction of their own."""
