@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracelens.model import nesting
 from tracelens.model.events import ABSENT
 from tracelens.model.nesting import enclosing, enclosing_among, nearest
 
@@ -14,10 +17,13 @@ EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0
 """Events as (lane, start, duration): nested, overlapping, empty and equal ones."""
 
 
-@given(EVENTS)
-def test_the_innermost_is_the_one_begun_last_that_is_still_open(events: list[tuple[int, int, int]]) -> None:
+@given(EVENTS, st.sampled_from([0, 1, nesting.MOST_CLIMBS]))
+def test_the_innermost_is_the_one_begun_last_that_is_still_open(
+    events: list[tuple[int, int, int]], climbs: int
+) -> None:
     table = np.array(events, dtype=np.int64).reshape(-1, 3)
-    parent = enclosing(table[:, 0].astype(np.int32), table[:, 1], table[:, 1] + table[:, 2])
+    with patch.object(nesting, "MOST_CLIMBS", climbs):
+        parent = enclosing(table[:, 0].astype(np.int32), table[:, 1], table[:, 1] + table[:, 2])
     assert parent.tolist() == [expected(events, i) for i in range(len(events))]
 
 
@@ -54,6 +60,14 @@ def test_what_encloses_among_some_follows_from_what_encloses_among_all(
     rows = np.flatnonzero(np.array(chosen, dtype=np.bool_))
     found = enclosing_among(rows, enclosing(lane, start, end), lane, start, end)
     assert found.tolist() == enclosing(lane[rows], start[rows], end[rows]).tolist()
+
+
+@pytest.mark.parametrize("depth", [10, 1000])
+def test_what_follows_a_deep_stack_is_in_what_is_open_still(depth: int) -> None:
+    start = np.append(np.arange(depth + 1), 5 * depth)
+    end = np.concatenate(([9 * depth], 3 * depth - np.arange(1, depth + 1), [6 * depth]))
+    parent = enclosing(np.zeros(depth + 2, dtype=np.int32), start, end)
+    assert parent.tolist() == [ABSENT, *range(depth), 0]
 
 
 def test_a_long_chain_of_overlaps_is_climbed() -> None:

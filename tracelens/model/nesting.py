@@ -25,7 +25,7 @@ def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
     without nesting; of two with the same span the earlier given encloses the later. An event of no duration
     encloses nothing. O(n log n), without a Python loop over events.
     """
-    order = np.lexsort((-end, start, lane))
+    order = in_order(lane, start, end)
     result = np.full(len(start), ABSENT, dtype=np.int64)
     still_open = order[:0]
     for begin in range(0, len(order), _BLOCK):
@@ -37,6 +37,19 @@ def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
         result[spans[found]] = spans[parent[found]]
         still_open = spans[ends > starts[-1]]
     return result
+
+
+def in_order(lane: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> Int64s:
+    """Order of spans by lane, then by start, then the longest first; of two alike the earlier given is first.
+
+    Lanes and starts, which are nearly sorted in a trace, are sorted alone: most spans have a start of their own."""
+    order = np.argsort(start, kind="stable")
+    order = order[np.argsort(lane[order], kind="stable")]
+    same = (lane[order[1:]] == lane[order[:-1]]) & (start[order[1:]] == start[order[:-1]])
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same)) if same.any() else order[:0]
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((rows, -end[rows], start[rows], lane[rows]))]
+    return order
 
 
 def _one_after_another(lane: Int32s, start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
@@ -56,13 +69,29 @@ def _ranks(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _last_open(starts: Int64s, ends: Int64s) -> Int64s:
-    """Position of the last earlier span that ends after each start; spans sorted by start.
+    """Position of the last earlier span that ends after each start, else ABSENT; spans sorted by start.
+
+    Climbs from each span to the one before it, and from one that has ended to what was open, or may have been, when
+    that began: all between the two ended even earlier. What goes on for long is left to a search in a tree."""
+    found = np.arange(-1, len(starts) - 1)
+    climbing = np.arange(1, len(starts))
+    for _ in range(MOST_CLIMBS):
+        climbing = climbing[ends[found[climbing]] <= starts[climbing]]
+        found[climbing] = found[found[climbing]]
+        climbing = climbing[found[climbing] != ABSENT]
+        if not len(climbing):
+            return found
+    found[climbing] = _last_open_of(climbing, starts, ends)
+    return found
+
+
+def _last_open_of(spans: Int64s, starts: Int64s, ends: Int64s) -> Int64s:
+    """The same of some of the spans.
 
     A tree of maxima over the ends: climb from each span to the first left neighbour that reaches beyond its start,
-    then descend in it, right before left.
-    """
+    then descend in it, right before left."""
     tree = _maxima(ends)
-    seeking = node = np.arange(len(starts))
+    seeking = node = spans
     found: list[tuple[Int64s, Int64s]] = []
     for reach in tree:
         has_left = np.flatnonzero(node & 1)
@@ -70,13 +99,13 @@ def _last_open(starts: Int64s, ends: Int64s) -> Int64s:
         found.append((seeking[open_left], node[open_left] - 1))
         seeking, node = np.delete(seeking, open_left), np.delete(node, open_left) >> 1
     at = span = np.empty(0, dtype=np.int64)
-    for reach, (spans, nodes) in zip(reversed(tree), reversed(found), strict=True):
+    for reach, (begun, nodes) in zip(reversed(tree), reversed(found), strict=True):
         right = 2 * at + 1
         at = np.concatenate((right - (reach[right] <= starts[span]), nodes))
-        span = np.concatenate((span, spans))
+        span = np.concatenate((span, begun))
     result = np.full(len(starts), ABSENT, dtype=np.int64)
     result[span] = at
-    return result
+    return result[spans]
 
 
 def _maxima(values: Int64s) -> list[Int64s]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s
 from tracelens.model.intervals import foremost
+from tracelens.model.nesting import in_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +82,7 @@ class Edges:
         offset = group[solid].astype(np.int64) * stride
         begin, close = offset + start[solid], offset + end[solid]
         del offset  # of a large trace each is many MB
-        begun = np.lexsort((-close, begin))
+        begun = in_order(group[solid], start[solid], end[solid])
         closed = begun[::-1][np.argsort(close[begun[::-1]], kind="stable")]
         time = np.concatenate((close[closed], begin[begun]))
         event = solid[np.concatenate((closed, begun))]
