@@ -122,7 +122,7 @@ def _argument(region: Region, key: str, row: int) -> list[Json]:
 def _whole(region: Region, row: int) -> dict[str, int]:
     """Elements of the tensors that views since the last launch took parts of, by the shape of the part."""
     events, links = region.trace.events, region.trace.links
-    launches = events.start[np.unique(links.launch[links.launch != ABSENT])]
+    launches = events.start[links.launch[links.launch != ABSENT]]
     since = launches[launches < events.start[row]].max(initial=0)
     recent = np.flatnonzero((events.start > since) & (events.start < events.start[row]))
     whole: dict[str, int] = {}

@@ -53,13 +53,15 @@ def launched_work(trace: Trace, steps: Steps, device: int) -> dict[int, Int64s]:
     work = work[trace.links.launch[work] != ABSENT]
     call = trace.links.launch[work]
     work = work[np.lexsort((events.start[work], events.start[call], steps.owner[work]))]
-    owner = steps.owner[work]
-    return {int(step): work[owner == step] for step in np.unique(owner)}
+    launching, first = np.unique(steps.owner[work], return_index=True)
+    return dict(zip(launching.tolist(), np.split(work, first[1:]), strict=True)) if len(work) else {}
 
 
 def is_alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
     """Whether a column reads the same over every run of rows."""
-    return all(np.array_equal(column[runs[0]], column[other]) for other in runs)
+    if any(len(run) != len(runs[0]) for run in runs):
+        return False
+    return not runs or bool((column[np.vstack(runs)] == column[runs[0]]).all())
 
 
 def duplicate_share(trace: Trace, work: Int64s) -> float | None:

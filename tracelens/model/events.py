@@ -80,7 +80,7 @@ def among(codes: Bytes, wanted: Iterable[int]) -> Bools:
     """Mask of the codes (categories, roles, parts) that are wanted: np.isin for few codes of a byte each."""
     found = np.zeros(codes.shape, dtype=np.bool_)
     for code in wanted:
-        found |= codes == code
+        found |= codes == int(code)  # an IntEnum itself would be compared in 64 bits
     return found
 
 
