@@ -22,8 +22,8 @@ WRONG = {
     "unseen": 1,
     "third": 1,
     "fourth": 2,
-    "fifth": 0,
-    "sixth": 0,
+    "fifth": 1,
+    "sixth": 1,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {

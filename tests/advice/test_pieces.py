@@ -7,7 +7,9 @@ import pytest
 from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
+from tracelens.advice import constants as C
 from tracelens.advice.results import Form
+from tracelens.model.units import NS_PER_MS
 
 COPY = 40.0
 """us of a copy from the host."""
@@ -83,3 +85,11 @@ def test_host_and_device_take_turns_at_a_wait() -> None:
     ahead, turns = forms(*work * 2), forms(*work, item(), *work)
     assert step_ms(turns["compile"]) == pytest.approx(step_ms(ahead["compile"]) + 0.075, abs=0.03)
     assert step_ms(turns["both"]) > step_ms(ahead["both"]) + 0.1
+
+
+def test_the_device_waits_for_the_step_to_be_entered_and_as_often_for_a_graph_to_resume() -> None:
+    piece = [*[pointwise(5, host=30)] * 40, item()]
+    one, two, three = (step_ms(forms(*piece * waits)["both"]) * NS_PER_MS for waits in (1, 2, 3))
+    assert one > C.TREE_FLOOR + C.REGION_OVERHEAD
+    assert two - one == pytest.approx(three - two, rel=0.3)
+    assert two - one == pytest.approx(C.REGION_OVERHEAD, rel=0.3)

@@ -13,6 +13,7 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
 from tracelens.advice.host_time import call_gauge, host_scale, outside_time, records, replay_floor, with_outside
 from tracelens.advice.inputs import input_copies, tree_copies
+from tracelens.advice.parameters import layer_tensors
 from tracelens.advice.region import Region
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, Category, Int64s, Role
@@ -37,7 +38,8 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     host = _host(facts.region, compiled, pieces) + (0.0 if len(facts.region.waits) else outside + compiled.awaited)
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     begun = _begun(facts, compiled) * (C.GUARDS + C.GENERATED_LAUNCH + C.LAUNCH_LATENCY + C.SYNC_RETURN)
-    mid = slower_of(host - begun, device.mid, C.COMPILED_SIGMA) + begun
+    sigma = C.COMPILED_TRAINING_SIGMA if facts.region.training else C.COMPILED_SIGMA
+    mid = slower_of(host - begun, device.mid, sigma) + begun
     device = device + Estimate(begun, 0.5 * begun, 1.5 * begun)
     inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
     return with_outside(inside, facts.region) if len(facts.region.waits) else inside
@@ -77,12 +79,15 @@ def _begun(facts: Facts, compiled: Compiled) -> float:
 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> float:
-    """Guards per region, a launch per generated kernel, and the library calls left."""
+    """Guards per region, a launch per generated kernel, the library calls left, and what
+    parameters cost: in training autograd's share as well."""
     working = _working(region, compiled.library_calls) - records(region, _within(region, compiled.library_calls))
-    calls = C.LIBRARY_CALL * max(working, 0.0) * call_gauge(region)
+    calls = C.LIBRARY_TRACED * max(working, 0.0) * call_gauge(region) + C.LIBRARY_CALL * len(compiled.library_calls)
     calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels * region.speed)
-    own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls
-    return own * (C.COMPILED_TRAINING if region.training else 1.0)
+    inputs = C.COMPILED_INPUT * layer_tensors(region)
+    if region.training:
+        inputs = C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters
+    return C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls + inputs
 
 
 def _working(region: Region, operators: Int64s) -> float:
@@ -115,13 +120,13 @@ def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
 
 
 def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Estimate:
-    """Under reduce-overhead: one graph per region, launched by Python, after which the host works outside. Device and
-    host take turns as often as the device waits for one to begin."""
+    """Under reduce-overhead: one graph per region, launched by Python, after which the host works outside. Where the
+    device waits for a region to begin they take turns: it waits for the step's entry, and for each that resumes."""
     host = C.TREE_FLOOR + C.TREE_SHAPES * region.changes.shapes
     if region.training:
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters
     else:
-        turns = C.REGION_OVERHEAD * begun
+        turns = host + C.REGION_OVERHEAD * begun if begun else 0.0
         replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns)
     host += C.REGION_OVERHEAD * (pieces - 1)
     if len(region.waits) == 0:

@@ -38,7 +38,8 @@ FIGURES: Final = (
         "compile",
         "Step time under torch.compile",
         (
-            "advice.compiled:predict_compile", "advice.compiled:_host", "advice.compiled:_device",
+            "advice.compiled:predict_compile", "advice.compiled:_host", "advice.parameters:layer_tensors",
+            "advice.compiled:_device",
             "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.patterns",
             "advice.host_time:outside_time",
         ),
