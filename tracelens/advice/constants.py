@@ -199,8 +199,8 @@ TREE_COPY: Final = 7.6 * US
 """Device time of the copies into a graph's static inputs under reduce-overhead, at least. [H200, 12 of 24 steps with
 little to copy: 7.4 to 8.1; 1 to 4 in the others]"""
 TREE_COPY_RATE: Final = 0.83
-"""Rate of those copies over that of streaming kernels: batched, each in chunks. [H200, 9 steps: 0.65 to 0.86, the longer
-the nearer to that]"""
+"""Rate of those copies over that of streaming kernels: batched, each in chunks. [H200, 9 steps: 0.65 to 0.86, the
+longer the nearer to that]"""
 TREE_TRAINING: Final = 800.0 * US
 """Host time of a training step under reduce-overhead, without its parameters. [H200, 4 steps]"""
 TREE_PARAMETER: Final = 42.0 * US
