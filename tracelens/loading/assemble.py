@@ -27,6 +27,7 @@ from tracelens.model.events import (
     Int64s,
     Lanes,
     SparseColumn,
+    among,
 )
 
 _SECOND: Final = 1_000_000_000
@@ -79,7 +80,7 @@ def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: Rep
     base = base_of(taken["start"], phase == COMPLETE)
     taken["start"] = _starts(taken["start"], base, phase == COMPLETE, offset, repairs)
     taken["duration"] = _durations(taken["duration"], offset, repairs)
-    placed = _placed(taken["device"], taken["stream"], np.isin(category, DEVICE_WORK), taken["lane"], lanes)
+    placed = _placed(taken["device"], taken["stream"], among(category, DEVICE_WORK), taken["lane"], lanes)
     taken["device"], taken["stream"], taken["category"] = *placed, category
     return Events(role=_roles(category, name, names), **taken), base
 

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.model.events import ABSENT, SUBMITS, Category, Events, Int32s, Int64s, Lanes, Links
+from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Events, Int32s, Int64s, Lanes, Links, among
 from tracelens.model.nesting import enclosing, nearest
 
 HOST: Final = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
@@ -31,7 +31,7 @@ def _processes(events: Events, lanes: Lanes) -> Int32s:
 
 
 def _parents(events: Events) -> Int32s:
-    rows = np.flatnonzero(np.isin(events.category, HOST) & (events.phase == COMPLETE))
+    rows = np.flatnonzero(among(events.category, HOST) & (events.phase == COMPLETE))
     inner = enclosing(events.lane[rows], events.start[rows], events.end[rows])
     parent = np.full(len(events), ABSENT, dtype=np.int32)
     parent[rows] = np.where(inner == ABSENT, ABSENT, rows[inner])
@@ -63,9 +63,16 @@ def _launches(events: Events, process: Processes) -> Int32s:
 def _submitting(events: Events) -> Rows:
     """Calls with a correlation; where one of a correlation submits work, only those that do."""
     calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.correlation > 0))
-    submits = np.isin(events.role[calls], SUBMITS)
-    ids = events.correlation[calls]
-    return calls[submits | ~np.isin(ids, ids[submits])]
+    submits, ids = among(events.role[calls], SUBMITS), events.correlation[calls]
+    others = np.flatnonzero(~submits)
+    doubled = _contains(np.sort(ids[submits], kind="stable"), ids[others])
+    return np.delete(calls, others[doubled])
+
+
+def _contains(ordered: Int64s, keys: Int64s) -> Bools:
+    """Which of the keys are among those that are in order."""
+    place = np.searchsorted(ordered, keys)
+    return (place < len(ordered)) & (np.append(ordered, ABSENT)[place] == keys)
 
 
 def _of_several(keys: Int64s, process: Processes) -> Int64s:
