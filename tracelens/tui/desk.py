@@ -148,8 +148,9 @@ class Desk(Entrance):
             self._place = Place(view)
             self.say("Preparing the timeline ...")
             return
-        selection, self.view, self._said = self.selection, view, ""
         widget = await self._widget(view)
+        # Only now: while it was made, others may have asked what is shown.
+        selection, self.view, self._said = self.selection, view, ""
         with self.batch_update():
             self.switcher.current = widget.id
             if (tables := self.tables) is not None:

@@ -31,17 +31,16 @@ class TextDialog(SizedOnce, ModalScreen[None]):
 
     def __init__(self, title: str, page: Callable[[int], Sequence[Row]]) -> None:
         super().__init__()
-        self._title, self._page = title, page
+        self._page, self._lines = page, Lines(id="dialog")
+        self._lines.border_title = title
 
     def compose(self) -> ComposeResult:
         """One box."""
-        lines = Lines(id="dialog")
-        lines.border_title = self._title
-        yield lines
+        yield self._lines
 
     def on_resize(self) -> None:
         """Rows follow the width."""
-        self.call_after_refresh(self.query_one(Lines).fill, self._page)
+        self.call_after_refresh(self._lines.fill, self._page)
 
     def action_leave(self) -> None:
         """Back to the view."""
@@ -49,7 +48,7 @@ class TextDialog(SizedOnce, ModalScreen[None]):
 
     def action_scroll(self, by: int) -> None:
         """By some lines."""
-        self.query_one(Lines).scroll_relative(y=by, animate=False)
+        self._lines.scroll_relative(y=by, animate=False)
 
 
 class ChoiceDialog(SizedOnce, ModalScreen[str | None]):

@@ -51,23 +51,21 @@ class FormsView(Vertical):
         self._unread = set(run.traces)
         self._chosen = next(iter(run.forms), "")
         self._state = TimelineState([])
+        self.page = LinkedLines(id="forms-page")
+        """Times, kernels that differ and what the compiler did."""
+        self._ruler, self._lanes = Ruler(self._state), LaneView(self._state)
 
     def compose(self) -> ComposeResult:
         """The page above the steps."""
-        yield LinkedLines(id="forms-page")
+        yield self.page
         with Vertical(id="steps"):
-            yield Ruler(self._state)
-            yield LaneView(self._state)
-
-    @property
-    def page(self) -> LinkedLines:
-        """Times, kernels that differ and what the compiler did."""
-        return self.query_one(LinkedLines)
+            yield self._ruler
+            yield self._lanes
 
     @property
     def changed(self) -> str | None:
         """The kernel under the cursor."""
-        link = self.page.link if self.is_mounted else None
+        link = self.page.link
         return link.name if isinstance(link, KernelOf) else None
 
     def on_mount(self) -> None:
@@ -112,8 +110,8 @@ class FormsView(Vertical):
         steps = [self._facts[name].step for name in names]
         low, high = min(step.begin for step in steps), max(step.end for step in steps)
         self._state = TimelineState([lane for step in steps for lane in step.lanes], low=low, high=high)
-        self.query_one(Ruler).state = self._state
-        self.query_one(LaneView).turn_to(self._state)
+        self._ruler.state = self._state
+        self._lanes.turn_to(self._state)
         self._mark()
 
     def _mark(self) -> None:
@@ -123,8 +121,8 @@ class FormsView(Vertical):
         self._sync()
 
     def _sync(self) -> None:
-        self.query_one(LaneView).sync()
-        self.query_one(Ruler).sync(None)
+        self._lanes.sync()
+        self._ruler.sync(None)
 
     def _draw(self) -> None:
         session = self._session

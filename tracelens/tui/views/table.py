@@ -44,24 +44,24 @@ class TablesView(Vertical):
         self._former: dict[str, Linked] = {}
         """The tables of another window, whose order and filter those of this one adopt."""
         self._cursors: dict[str, int] = {}
+        # Made here, not when they are composed: the app asks what is selected at any time.
+        self._heading = Lines(id="table-title")
+        self.grid = TableView(_EMPTY.table, id="table")
+        """The table on the screen."""
+        self._details = Lines(id="table-details")
         self.name_shown = ""
         self.shown = _EMPTY
         """What is on the screen: one of the tables, or the events behind a row of it."""
 
     def compose(self) -> ComposeResult:
         """A title, the table, and the details of a row."""
-        yield Lines(id="table-title")
-        yield TableView(_EMPTY.table, id="table")
-        yield Lines(id="table-details")
+        yield self._heading
+        yield self.grid
+        yield self._details
 
     def on_resize(self) -> None:
         """Details follow the width."""
         self.call_after_refresh(self._describe)
-
-    @property
-    def grid(self) -> TableView:
-        """The table on the screen."""
-        return self.query_one("#table", TableView)
 
     @property
     def expands(self) -> bool:
@@ -122,12 +122,11 @@ class TablesView(Vertical):
         self._describe()
 
     def _describe(self) -> None:
-        self.query_one("#table-title", Lines).show([self._title()])
-        details = self.query_one("#table-details", Lines)
-        if details.display:
+        self._heading.show([self._title()])
+        if self._details.display:
             # Three rows in one look each: a move of the cursor should stay under 1 KB over a slow line.
             known = brief(self._session, self._atlas, self.selection, max(self.size.width, 1))[:3]
-            details.show([row(text(line)) for line in known])
+            self._details.show([row(text(line)) for line in known])
 
     def _title(self) -> Row:
         table = self.grid.table

@@ -44,16 +44,17 @@ class TimelineView(Vertical, can_focus=True):
         self._rank_gaps()
         self._mark: int | None = None
         self._described: tuple[Selection, int, int] | None = None
+        self._minimap, self._ruler, self._lanes = Minimap(self.state), Ruler(self.state), LaneView(self.state)
+        self._details = Lines(id="event")
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
-        yield Minimap(self.state)
-        yield Ruler(self.state)
-        yield LaneView(self.state)
-        details = Lines(id="event")
+        yield self._minimap
+        yield self._ruler
+        yield self._lanes
         # At once, so that all is laid out and drawn but once.
-        details.styles.height = self._details_height
-        yield details
+        self._details.styles.height = self._details_height
+        yield self._details
 
     def open(self, session: Session) -> None:
         """Show another window of the same trace."""
@@ -80,9 +81,9 @@ class TimelineView(Vertical, can_focus=True):
 
     def sync(self) -> None:
         """Draw what has changed."""
-        self.query_one(LaneView).sync()
-        self.query_one(Ruler).sync(self._range())
-        self.query_one(Minimap).sync()
+        self._lanes.sync()
+        self._ruler.sync(self._range())
+        self._minimap.sync()
         self._describe()
         self.post_message(Changed())
 
@@ -93,9 +94,8 @@ class TimelineView(Vertical, can_focus=True):
         if self._described == key or not self.size:
             return
         self._described = key
-        details = self.query_one("#event", Lines)
-        details.styles.height = self._details_height
-        details.show(brief(self._session, self._atlas, self.state.selection, self.size.width, height - 1))
+        self._details.styles.height = self._details_height
+        self._details.show(brief(self._session, self._atlas, self.state.selection, self.size.width, height - 1))
 
     @property
     def _details_height(self) -> int | None:
@@ -312,7 +312,7 @@ class TimelineView(Vertical, can_focus=True):
 
     def on_lane_view_dragging(self, message: LaneView.Dragging) -> None:
         """Show the range while it is dragged."""
-        self.query_one(Ruler).sync((message.start, message.end))
+        self._ruler.sync((message.start, message.end))
 
     def on_lane_view_wheeled(self, message: LaneView.Wheeled) -> None:
         """Zoom at the pointer, or pan with shift."""

@@ -38,21 +38,21 @@ class Prompt(Horizontal):
         super().__init__(id="prompt")
         self.display = False
         self._purpose = ""
+        self._asked = Lines(id="asked")
         self.line = Input(select_on_focus=False)
         # A blinking cursor would send bytes for as long as the prompt is open.
         self.line.cursor_blink = False
 
     def compose(self) -> ComposeResult:
         """What is asked, and the line."""
-        yield Lines(id="asked")
+        yield self._asked
         yield self.line
 
     def ask(self, purpose: str, asked: str, hint: str = "", answer: str = "") -> None:
         """Open the line with what is asked, a hint shown while it is empty, and the answer to begin from."""
         self._purpose = purpose
-        label = self.query_one("#asked", Lines)
-        label.styles.width = len(asked) + 2
-        label.show([row(strong(f"{asked}: "))])
+        self._asked.styles.width = len(asked) + 2
+        self._asked.show([row(strong(f"{asked}: "))])
         self.line.placeholder, self.line.value, self.line.cursor_position = hint, answer, len(answer)
         # At once, so that what is typed next is not taken for keys of the view.
         self.display = True
