@@ -33,6 +33,12 @@ def test_a_reader_that_leaves_is_no_error(trace: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_page_is_no_wider_than_anybody_reads(trace: Path) -> None:
+    done = run("report", str(trace), COLUMNS="99999999999")
+    assert done.returncode == 0
+    assert 80 < max(map(len, done.stdout.splitlines())) <= 1_000
+
+
 def test_ctrl_c_ends_with_130() -> None:
     process = subprocess.Popen(
         [*COMMAND, "report", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

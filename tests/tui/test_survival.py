@@ -15,15 +15,19 @@ import time
 from pathlib import Path
 
 import pytest
+from textual.app import ComposeResult
 from textual.driver import Driver
 from textual.events import Resize
 from textual.geometry import Size
+from textual.widget import MountError
 
 from tests.tui.screens import opened
 from tracelens.cli import view
 from tracelens.cli.main import main
 from tracelens.tui.app import TraceLens
+from tracelens.tui.selection import Selection
 from tracelens.tui.terminal import lenient
+from tracelens.tui.views.table import TablesView
 
 PATIENCE_S = 30.0
 ODD_INPUT = {
@@ -65,6 +69,41 @@ def test_a_window_that_is_dragged_while_the_app_starts_does_not_keep_it_from_dra
     assert app.exit_code() == 0
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux opens pseudo terminals in this way")
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_comes_while_the_terminal_is_taken_gives_it_back(eager: Path, ending: signal.Signals) -> None:
+    app = _App(eager)
+    app.wait(b"?1049h")
+    app.signal(ending)
+    assert app.exit_code() == 130
+    assert b"?1049l" in app.seen
+    assert app.seen.rstrip().endswith(b"tracelens: interrupted")
+
+
+async def test_a_view_can_be_asked_before_and_after_its_parts_are_there(
+    eager: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def composed(tables: TablesView) -> ComposeResult:
+        # As a dialog or the palette does, which ask in tasks of their own.
+        asked.append((app.situation.aggregate, app.selection, tables.selection, tables.row_text))
+        return compose(tables)
+
+    asked: list[object] = []
+    compose = TablesView.compose
+    monkeypatch.setattr(TablesView, "compose", composed)
+    async with opened(eager) as (app, pilot):
+        await pilot.press("3")
+        await pilot.pause()
+        assert asked == [(False, Selection(), Selection(), "")]
+        tables = app.tables
+        assert tables is not None
+        selected = tables.selection
+        await tables.query("*").remove()
+        assert app.tables is tables
+        assert app.situation.aggregate
+        assert app.selection == selected
+
+
 class _App:
     """The program on a pseudo terminal of its own."""
 
@@ -80,6 +119,9 @@ class _App:
 
     def send(self, keys: bytes) -> None:
         os.write(self._terminal, keys)
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self._pid, number)
 
     def wait(self, words: bytes) -> None:
         """Read until some words were drawn."""
@@ -161,6 +203,21 @@ async def test_a_defect_is_kept_for_the_command_line(eager: Path) -> None:
     (app,) = apps
     assert isinstance(app.defect, ZeroDivisionError)
     assert app.return_value is None
+
+
+async def test_what_comes_after_the_end_is_no_defect(eager: Path) -> None:
+    async def fail() -> None:
+        async with opened(eager) as (app, _):
+            apps.append(app)
+            app.exit(0)
+            await app.show("timeline")
+
+    apps: list[TraceLens] = []
+    with pytest.raises(MountError):
+        await fail()
+    (app,) = apps
+    assert app.defect is None
+    assert app.return_value == 0
 
 
 def test_a_defect_is_no_success(

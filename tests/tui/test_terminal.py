@@ -120,7 +120,7 @@ def test_a_session_from_the_verdict_to_the_event(
     terminal.wait("code 0", "\necho")
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_the_terminal_as_it_was(
     tmp_path: Path, eager: Path, terminals: list[Terminal], ending: signal.Signals
 ) -> None:

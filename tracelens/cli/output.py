@@ -8,10 +8,13 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from tracelens.errors import UsageError
 from tracelens.reporting.printable import printable
+
+WIDEST: Final = 1_000
+"""Columns of a page, however wide the terminal says it is: bars are as wide as the page."""
 
 
 class _Closed(io.StringIO):
@@ -109,5 +112,5 @@ def is_unicode(stream: TextIO) -> bool:
 
 
 def columns() -> int:
-    """Width of the terminal; 80 for pipes, unless COLUMNS says otherwise."""
-    return shutil.get_terminal_size((80, 24)).columns
+    """Width of the terminal, at most WIDEST; 80 for pipes, unless COLUMNS says otherwise."""
+    return min(shutil.get_terminal_size((80, 24)).columns, WIDEST)

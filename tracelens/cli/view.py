@@ -53,7 +53,9 @@ class ViewCommand:
             color=options.color,
             ascii=options.ascii,
         )
-        return ExitCode(code) if code in set(ExitCode) else ExitCode.INTERRUPTED
+        if code not in set(ExitCode) - {ExitCode.INTERRUPTED}:
+            raise KeyboardInterrupt
+        return ExitCode(code)
 
 
 def _rate(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -111,14 +112,19 @@ class Shell(App[int]):
             yield Lines(id="status")
         yield Lines(id="small")
 
+    def on_load(self) -> None:
+        """End cleanly, with the terminal restored, when the session is ended from outside: from before it is taken."""
+        # In its turn: what is under way, as the first drawing, takes no end in between.
+        end_cleanly(partial(self.call_later, self._end))
+
     async def on_mount(self) -> None:
-        """End cleanly, with the terminal restored, when the session is ended from outside."""
-        end_cleanly(self._end)
+        """Take the terminal again only after it was given back."""
         resume_once()
 
     def _fatal_error(self) -> None:
-        # Without a traceback on the screen: the command line tells of it in a line, as of every defect.
-        self.defect = self._exception
+        # Without a traceback on the screen: the command line tells of it in a line, as of every defect. Once the app is
+        # told to end it takes no further view, and what stumbles over that is none.
+        self.defect = self._exception if self.return_value is None else None
         self.panic()
 
     def _end(self) -> None:

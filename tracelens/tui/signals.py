@@ -18,7 +18,7 @@ def end_cleanly(end: Callable[[], None]) -> None:
     if WINDOWS:
         return
     loop = asyncio.get_running_loop()
-    for ending in (signal.SIGTERM, signal.SIGHUP):
+    for ending in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         loop.add_signal_handler(ending, end)
 
 
