@@ -94,6 +94,19 @@ async def test_the_worst_gap_is_the_first_of_the_table(tmp_path: Path) -> None:
         assert length < 80_000_000
 
 
+async def test_the_way_by_length_begins_at_the_worst_gap_wherever_the_cursor_is(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("G")
+        await pilot.pause()
+        worst = app.here().select
+        await pilot.press("g", "g", "G")
+        await pilot.pause()
+        assert app.here().select == worst
+        await pilot.press("G")
+        await pilot.pause()
+        assert app.here().select != worst
+
+
 @pytest.mark.parametrize("key", ["z", "G", "2", "5", "slash"])
 async def test_keys_before_the_timeline_is_ready_are_not_lost(eager: Path, key: str) -> None:
     opening = Opening(str(eager))

@@ -13,7 +13,7 @@ WINDOWS: Final = sys.platform == "win32"
 """Where consoles end programs in another way, and event loops take no signals."""
 
 
-def end_cleanly(end: Callable[[], None]) -> None:
+def end_cleanly(end: Callable[[], object]) -> None:
     """Call `end` in the running event loop when the process is told to end."""
     if WINDOWS:
         return

@@ -43,6 +43,8 @@ class TimelineView(Vertical, can_focus=True):
         self.state = TimelineState(atlas.lanes)
         self._rank_gaps()
         self._mark: int | None = None
+        self._walked_to = ABSENT
+        """The gap that the way by length has led to."""
         self._described: tuple[Selection, int, int] | None = None
         self._minimap, self._ruler, self._lanes = Minimap(self.state), Ruler(self.state), LaneView(self.state)
         self._details = Lines(id="event")
@@ -289,14 +291,16 @@ class TimelineView(Vertical, can_focus=True):
 
     def walk(self, way: str) -> None:
         """Go to the "next_gap", the "previous_gap" or the "worst_gap": the longest of the window that is judged, from
-        there the next longest."""
-        current = self.state.slice if self._on_gap else ABSENT
+        one that this way led to the next longest."""
+        at = self.state.slice if self._on_gap else ABSENT
+        current = at if at == self._walked_to else ABSENT
         ways: dict[str, Callable[[GapWalk, int], int]] = {
             "next_gap": GapWalk.after,
             "previous_gap": GapWalk.before,
             "worst_gap": lambda walk, ns: walk.worst(current),
         }
-        self.state.walk_gaps(ways[way])
+        if self.state.walk_gaps(ways[way]) and way == "worst_gap":
+            self._walked_to = self.state.slice
         self.sync()
 
     # -- mouse ----------------------------------------------------------------------------------------------
