@@ -1,4 +1,4 @@
-"""Reading and inflating in a thread of its own, a few blocks ahead: both let the decoder run meanwhile."""
+"""Inflating in a thread of its own, a few blocks ahead: zlib lets the decoder run meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 AHEAD: Final = 4
-"""Blocks that may wait, unless less is asked for."""
+"""Blocks that may wait."""
 _PATIENCE: Final = 0.1
 """Seconds after which a full queue is looked at again, in case nobody wants the rest."""
 _FAREWELL: Final = 1.0
@@ -23,12 +23,12 @@ class _End:
     error: BaseException | None = None
 
 
-def prefetched(blocks: Iterator[bytes], ahead: int = AHEAD) -> Generator[bytes]:
+def prefetched(blocks: Iterator[bytes]) -> Generator[bytes]:
     """The same blocks, fetched ahead in a thread; an error of theirs is raised where the blocks end.
 
     The thread ends when the blocks do, or soon after the returned iterator is closed.
     """
-    waiting: queue.Queue[bytes | _End] = queue.Queue(maxsize=ahead)
+    waiting: queue.Queue[bytes | _End] = queue.Queue(maxsize=AHEAD)
     unwanted = threading.Event()
     thread = threading.Thread(target=_fetch, args=(blocks, waiting, unwanted), daemon=True)
     thread.start()

@@ -48,7 +48,7 @@ class Source:
     def blocks(self) -> Generator[bytes]:
         """The decompressed bytes; DamagedStreamError where they break off. Close it to stop early."""
         if not self.compression:
-            return prefetched(self._raw(), ahead=1)
+            return self._raw()
         return prefetched(self._bounded(self._gunzip() if self.compression == "gzip" else self._zstd()))
 
     def close(self) -> None:
