@@ -35,8 +35,9 @@ def main() -> None:
     options = parser.parse_args()
     cases = list(made(options.trace, sorted(options.mb)))
     log = Log(fresh=options.fresh)
-    for case in cases:
-        measure(log, case, cases, options.rounds)
+    for number in range(1, options.rounds + 1):
+        for case in cases:
+            measure(log, case, cases, number)
     page = table.text(log, cases)
     print(page)
     if options.write:
@@ -53,14 +54,15 @@ def made(source: Path, sizes: list[float]) -> Iterator[Case]:
         yield apart.submit(traces.of_many_names).result()
 
 
-def measure(log: Log, case: Case, cases: list[Case], rounds: int) -> None:
-    """Run everything on one trace in turn, so often, but for what takes too long."""
-    for number in range(1, rounds + 1):
-        for subject in SUBJECTS:
-            if is_due(log, case, cases, subject, number):
-                run = log.measure(case, subject)
-                took = f"{run.seconds:.2f} s (processor {run.cpu_seconds:.2f} s), {run.peak_bytes / 1e6:.0f} MB"
-                say(f"{case.name}, {number} of {rounds}, {subject.name}: {took if run.is_whole else 'ended'}")
+def measure(log: Log, case: Case, cases: list[Case], number: int) -> None:
+    """Run everything on one trace for the `number`th time, but for what takes too long.
+
+    Each round is one of all traces: a machine changes its pace within minutes, and the sizes are compared."""
+    for subject in SUBJECTS:
+        if is_due(log, case, cases, subject, number):
+            run = log.measure(case, subject)
+            took = f"{run.seconds:.2f} s (processor {run.cpu_seconds:.2f} s), {run.peak_bytes / 1e6:.0f} MB"
+            say(f"round {number}, {case.name}, {subject.name}: {took if run.is_whole else 'ended'}")
 
 
 def is_due(log: Log, case: Case, cases: list[Case], subject: Subject, number: int) -> bool:

@@ -21,12 +21,12 @@ PATIENCE: Final = 15.0
 """Seconds: what takes longer and is no part of this project runs once."""
 NOTES: Final = f"""\
 Written by `python -m tests.bench --write`: a real trace repeated to each size, and one in which no two operators or
-kernels are named alike. Each run has a process of its own, all in turn; medians of so many runs. Imports count for
-`tracelens report` and the idle time, not for what only reads. Loading uses its compiled part where that is built, but
-for the row of numpy alone. That row and others run once where they take over {PATIENCE:.0f} s, are ended after
-{LIMIT:.0f} s, and are left out where the smaller trace tells that they would take longer. HolisticTraceAnalysis' parser
-is its reading of one trace alone; its idle time is TraceAnalysis with the breakdown of idle time, the nearest that it
-has to a report.
+kernels are named alike. Each run has a process of its own, in turn on all traces; medians of so many runs. Imports
+count for `tracelens report` and the idle time, not for what only reads. Loading uses its compiled part where that is
+built, but for the row of numpy alone. That row and others run once where they take over {PATIENCE:.0f} s, are ended
+after {LIMIT:.0f} s, and are left out where the smaller trace tells that they would take longer. HolisticTraceAnalysis'
+parser is its reading of one trace alone; its idle time is TraceAnalysis with the breakdown of idle time, the nearest
+that it has to a report.
 """
 NO_AMD: Final = """
 The tree of AMD's TraceLens is not measured: it comes from its repository alone (the package of its name in the registry
