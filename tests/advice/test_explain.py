@@ -42,6 +42,16 @@ def test_every_name_has_a_text_and_says_where_it_is_computed(name: str) -> None:
     assert json.loads(to_json(explain(name)))[0]["id"] == name
 
 
+@pytest.mark.parametrize("word", ["idle", "saves", "speed-up", "off", "busy overlap"])
+def test_words_that_people_read_are_explained_as_keys_are(word: str) -> None:
+    (found,) = explain(word)
+    assert found.kind == "word"
+
+
+def test_a_part_goes_by_its_name_alone_where_that_stands_for_nothing_else() -> None:
+    assert [found.id for found in explain("spacing")] == ["device.spacing"]
+
+
 def test_all_that_a_report_names_is_explained() -> None:
     found = analysis(upload(), *[pointwise(5, host=30)] * 20, item(), gemm(20), call("cudaMalloc", 500), gemm(20))
     advice = advise(found)

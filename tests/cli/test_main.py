@@ -82,15 +82,24 @@ def test_a_table_prints_as_csv(trace: Path, capsys: Capture) -> None:
     assert len(lines) > 40
 
 
-@pytest.mark.parametrize("suffix", [".md", ".json", ".csv"])
+@pytest.mark.parametrize("suffix", [".md", ".txt", ".json", ".csv"])
 def test_the_suffix_picks_the_format(trace: Path, tmp_path: Path, suffix: str, capsys: Capture) -> None:
     path = tmp_path / f"report{suffix}"
     assert main(["report", str(trace), "-o", str(path)]) == ExitCode.OK
     out, err = capsys.readouterr()
-    starts = {".md": "###", ".json": "{", ".csv": "name,kind,origin"}
+    starts = {".md": "###", ".txt": "Both: ", ".json": "{", ".csv": "name,kind,origin"}
     assert path.read_text(encoding="utf-8").startswith(starts[suffix])
     assert not out
     assert err == f"tracelens: wrote {path}\n"
+
+
+def test_a_link_is_neither_replaced_nor_followed(trace: Path, tmp_path: Path, capsys: Capture) -> None:
+    link, target = tmp_path / "link.json", tmp_path / "gone.json"
+    link.symlink_to(target)
+    assert main(["report", str(trace), "-o", str(link), "--force"]) == ExitCode.USAGE
+    assert "is a link" in capsys.readouterr().err
+    assert link.is_symlink()
+    assert not target.exists()
 
 
 @pytest.mark.parametrize("name", ["own.json", "eager.pt.trace.json", "run.json", "run.rank1.json"])
@@ -141,7 +150,7 @@ def test_a_range_is_judged_alone(trace: Path, capsys: Capture) -> None:
         (["view", "x.json", "--fps", "0"], "not a number of times a second"),
         (["view", "x.json", "--fps", "-1"], "not a number of times a second"),
         (["view", "x.json", "--fps", "9" * 40], "not a number of times a second"),
-        (["report", "x.json", "-o", "a.html"], ".md, .json, .csv"),
+        (["report", "x.json", "-o", "a.html"], ".md, .txt, .json, .csv"),
         (["report", "x.json", "-o", "missing/a.md"], "missing is not a directory"),
         (["report", "x.json", "--json", "-o", "a.md"], "different formats"),
         (["report", "x.json", "--table", "gaps", "--json"], "--table prints CSV"),

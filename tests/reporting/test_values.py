@@ -43,6 +43,22 @@ def test_what_is_printed_fits_the_page(sample: Path) -> None:
         assert max(map(cells, text.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("name", ["kernels", "gaps"])
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_long_names_of_kernels_leave_room_for_the_rest(sample: Path, name: str) -> None:
+    rows = [value for value in values_of(document(sample), name) if value.path.startswith("tables.")]
+    assert rows
+    assert all(len(row.shown) < 400 for row in rows)
+
+
+def test_what_is_made_from_values_has_no_need_of_one_of_its_name() -> None:
+    found = document(SAMPLES[0])
+    said = values_text("range", found, explain("range"))
+    assert "no value" not in said
+    assert "Made from" in said
+    assert "no value" in values_text("busy overlap", found, explain("busy overlap"))
+
+
 def told(name: str, of: Document) -> dict[str, object]:
     return {value.path: value.value for value in values_of(of, name)}
 

@@ -48,6 +48,7 @@ def explain(name: str) -> tuple[Explanation, ...]:
     """Everything of that name; UsageError, with what comes close, where there is nothing."""
     known = topics()
     found = tuple(_EXPLAIN[kind](name) for kind in KINDS if name in known[kind])
+    found = found or tuple(_part(part) for part in known["part"] if part.partition(".")[2] == name)
     if not found:
         every = [id for ids in known.values() for id in ids]
         close = difflib.get_close_matches(name, every, n=1)

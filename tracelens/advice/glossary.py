@@ -169,11 +169,27 @@ TRIED: Final = {
     "error": "The script failed for another reason; the message and the form's log have it.",
 }
 """Blockers that an attempt to run a form found."""
+FACE: Final = {
+    "idle": "The device runs nothing: all of the account but kernel; --fail-on idle=PERCENT asks for it.",
+    "saves": "What a repair may save of a step without the profiler: saving_ms of a finding, saving_ns of a sync point, "
+    "from what it surely costs to what it costs if nothing else takes its place.",
+    "speed-up": "Eager's time over a form's: above 1 the form is faster.",
+    "off": "How far the prediction is from the measurement beside it, of the measurement.",
+    "predicted (off)": "What the trace alone predicts of a form that was measured, and how far that is off.",
+    "set-up pays after": "Steps after which what a form's set-up takes beyond eager's is won back: break_even_steps.",
+    "busy overlap": "Of a wait, the time in which the device worked meanwhile: busy_overlap_ns.",
+    "while busy": "Of a wait, the time in which the device worked meanwhile: busy_overlap_ns.",
+    "at": "When a gap begins, after the trace's start: start_ns less base_ns.",
+    "length": "Of a gap or a call: its ns.",
+    "cause": "Class and part of the account that most of a gap is in.",
+}
+"""Words that people read in text and tables, each with the key of the document that it shows."""
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "A class of the account": CLASSES,
     "A key of the document": KEYS,
     "What a field says": VALUES,
     "A blocker that an attempt to run a form found": TRIED,
+    "On a report's face": FACE,
 }
 
 

@@ -76,6 +76,8 @@ def expect_writable(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path} is a directory; name a file in it")
     if is_there and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link; name the file that it leads to, or another")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent} is not a directory; create it first")
 

@@ -19,7 +19,7 @@ from tracelens.exitcodes import ExitCode
 if TYPE_CHECKING:
     from tracelens.reporting.report import Report
 
-SUFFIXES: Final = (".md", ".json", ".csv")
+SUFFIXES: Final = (".md", ".txt", ".json", ".csv")
 MOST_DIGITS: Final = 18
 """A longer number counts no rows."""
 
@@ -44,6 +44,8 @@ class Wanted:
             return report.to_csv(self.table, limit=self.limit)
         if self.format == ".md":
             return report.to_markdown(limit=self.limit)
+        if self.path is not None:
+            return report.to_text(limit=self.limit)
         out = sys.stdout
         return report.to_text(
             width=output.columns(),
@@ -74,7 +76,7 @@ class ReportCommand:
 
         add_trace(parser)
         add_json(parser)
-        parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write FILE: .md, .json or .csv")
+        parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write FILE: .md, .txt, .json or .csv")
         parser.add_argument("--force", action="store_true", help="let -o overwrite")
         parser.add_argument(
             "--table", choices=tuple(COLUMNS), help="print this table as CSV (-o FILE.csv: kernels by default)"

@@ -80,9 +80,10 @@ def values_text(
     page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
     of, found = document["run"] or document["trace"], values_of(document, name)
     lines = [*page.heading(f"{name} in {of['path']}"), *_values(found, page)]
-    if not found:
+    inputs = [value for value in _inputs(document, explanations) if value not in found]
+    if not (found or inputs):
         lines.extend(page.text("The report shows no value of that name.", "  "))
-    if inputs := [value for value in _inputs(document, explanations) if value not in found]:
+    if inputs:
         lines.extend([*page.heading("Made from"), *_values(inputs, page)])
     return "\n".join(lines).strip("\n") + "\n"
 

@@ -118,7 +118,7 @@ def explanation(document: Document) -> str:
 
 
 def boundness(document: Document) -> str:
-    """Whether the GPU waits or works in the trace, with its share; "" without a window.
+    """Whether the GPU waits or works in the trace, with its share; "" without a window, or outside the recording.
 
     Where it waits only because the profiler slows the host down, that too."""
     window_ns, classes = document["attribution"]["window_ns"], document["attribution"]["classes"]
@@ -126,6 +126,8 @@ def boundness(document: Document) -> str:
         return ""
     waits = sum(classes[name]["ns"] for name in ("dispatch", "launch", "sync")) / window_ns
     works, unknown = (classes[name]["ns"] / window_ns for name in ("kernel", "unknown"))
+    if classes["unknown"]["parts"].get("outside") == window_ns:
+        return ""
     what, device = "step" if document["window"]["steps"] else "time", _judged(document)
     if unknown > max(waits, works):
         return f"For {units.percent(unknown)} of the traced {what} the trace does not say what {device} waits for."
@@ -171,7 +173,8 @@ def profiled(document: Document) -> str:
     told, bare = f"{units.milliseconds(recorded_ms)} ms recorded", f"{units.milliseconds(bare_ms)} ms"
     works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
     if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
-        why = "part of that is work from outside the step" if _is_shared(document) else "its streams overlap"
+        guess = "a guess that more of its streams' work overlaps where the host is faster"
+        why = "part of that is work from outside the step" if _is_shared(document) else guess
         busy = units.milliseconds(works * recorded_ms)
         return f"{told}; {bare} estimated, less than the {busy} ms that the device works: {why}."
     slower = ", slower for a reason other than recording" if how == "measured" and bare_ms > recorded_ms else ""

@@ -71,8 +71,8 @@ def between_processes(document: Document) -> str:
     if not steps or not any(form["source"] == "measured" and (form["low"] or 0.0) > least for form in forms):
         return ""
     return (
-        "Measured ranges are of one process each; a step that its host sets takes about "
-        f"{units.percent(PROCESS_SIGMA)} more or less in the next."
+        "Each measured range is of one process; where the host is the limit, another process may take about "
+        f"{units.percent(PROCESS_SIGMA)} more or less."
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from tracelens.model import units
 from tracelens.reporting.kernel_titles import kernel_title
+from tracelens.reporting.printable import cut
 from tracelens.reporting.schema import COLUMNS, Document, Row
 
 Entry: TypeAlias = Mapping[str, Any]
@@ -20,8 +21,10 @@ _IDENTITY: Final = ("id", "rule", "blocker", "handle", "example", "kind")
 _POINTS: Final = ("start_ns", "base_ns", "intervals_ns")
 """Keys of points in time, on the file's own clock."""
 _ENDS: Final = ("low", "high")
-_KERNELS: Final = ("before", "after")
-"""Keys of names of device work, which may be long."""
+_KERNELS: Final = re.compile(r"tables\.(?:gaps\..+\.(?:before|after)|kernels\..+\.name)")
+"""Paths of names of device work, which may be long."""
+_KERNEL_CELLS: Final = 60
+"""Of such a name, whose beginning and end are shown; `tracelens show` has all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ def _whole(path: str, value: int) -> str:
 def _word(path: str, value: object) -> str:
     if value is None:
         return "null"
-    return kernel_title(str(value)) if _key(path) in _KERNELS else str(value)
+    return cut(kernel_title(str(value)), _KERNEL_CELLS) if _KERNELS.fullmatch(path) else str(value)
 
 
 def _key(path: str) -> str:
