@@ -42,14 +42,18 @@ def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
 def in_order(lane: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> Int64s:
     """Order of spans by lane, then by start, then the longest first; of two alike the earlier given is first.
 
-    Lanes and starts, which are nearly sorted in a trace, are sorted alone: most spans have a start of their own."""
-    order = np.argsort(start, kind="stable")
-    order = order[np.argsort(lane[order], kind="stable")]
-    same = (lane[order[1:]] == lane[order[:-1]]) & (start[order[1:]] == start[order[:-1]])
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same)) if same.any() else order[:0]
+    Ends are looked at where spans begin together alone: few do, and lanes and starts are nearly sorted in a trace."""
+    order = np.lexsort((start, lane))
+    tied = np.flatnonzero(_repeats(start[order]) & _repeats(lane[order]))
+    tied = np.union1d(tied, tied + 1)
     rows = order[tied]
     order[tied] = rows[np.lexsort((rows, -end[rows], start[rows], lane[rows]))]
     return order
+
+
+def _repeats(values: npt.NDArray[np.integer]) -> Bools:
+    """Of all values but the last, whether the next is the same."""
+    return values[1:] == values[:-1]
 
 
 def _one_after_another(lane: Int32s, start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
