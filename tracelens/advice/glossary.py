@@ -171,7 +171,7 @@ TRIED: Final = {
 """Blockers that an attempt to run a form found."""
 FACE: Final = {
     "idle": "The device runs nothing: all of the account but kernel; --fail-on idle=PERCENT asks for it.",
-    "saves": "What a repair may save of a step without the profiler: saving_ms of a finding, saving_ns of a sync point, "
+    "saves": "What a repair may save of a step without the profiler: saving_ms of a finding, saving_ns of a wait, "
     "from what it surely costs to what it costs if nothing else takes its place.",
     "speed-up": "Eager's time over a form's: above 1 the form is faster.",
     "off": "How far the prediction is from the measurement beside it, of the measurement.",
