@@ -13,6 +13,7 @@ from tracelens.analysis.handles import NumberedGaps
 from tracelens.analysis.parts import CLASSES, Part
 from tracelens.analysis.results import Analysis, Attribution, Check, Steps, Timeline, Trust
 from tracelens.analysis.table import Table
+from tracelens.analysis.threads import find_threads
 from tracelens.model.events import ABSENT, Category, Device, Events, Lanes, Links, Repair, Source, Trace
 from tracelens.model.windows import Window
 
@@ -83,6 +84,7 @@ def analysis() -> Analysis:
         owner=np.array([0, 0, ABSENT], dtype=np.int32),
         host=tiles,
         notes=("first step dropped: 1.4 x the median of the others",),
+        threads=find_threads(read, 0),
     )
     nothing = np.empty(0, dtype=np.int64)
     rows, codes = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)

@@ -25,7 +25,8 @@ def returning_nodes(analysis: Analysis) -> Int64s:
     column = trace.args.get(A.SEQUENCE)
     if column is None:
         return np.zeros(len(host), dtype=np.int64)
-    rows = np.flatnonzero(trace.events.category == Category.OPERATOR)
+    own = analysis.steps.threads.own[trace.events.lane]
+    rows = np.flatnonzero((trace.events.category == Category.OPERATOR) & own)
     sequence = column.at(rows).astype(np.int64)
     rows, sequence = rows[sequence >= 0], sequence[sequence >= 0]
     if not len(rows):

@@ -172,9 +172,7 @@ def _host_optimizer(analysis: Analysis) -> Observation | None:
     reads = np.flatnonzero(events.category == Category.OPERATOR)
     reads = reads[named(trace, reads, SCALAR_READ)] if len(reads) else reads
     reads = reads[(nearest(trace.links.parent, reads, optimizer) != ABSENT) & ~_reaches_device(analysis, reads)]
-    step = np.searchsorted(analysis.steps.host[:, 0], events.start[reads], side="right") - 1
-    inside = (step >= 0) & (events.start[reads] < analysis.steps.host[step, 1])
-    counts = np.bincount(step[inside], minlength=len(analysis.steps.host))
+    counts = _per_step(analysis, reads)
     if not counts.sum():
         return None
     advice = "Give the optimizer capturable=True (or fused=True with it), so that its step counters live on the device."

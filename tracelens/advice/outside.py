@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.analysis.host_activity import INPUT
+from tracelens.analysis.host_activity import INPUT, launching_threads
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import ABSENT, Bools, Category, Int64s, among
+from tracelens.model.events import Bools, Category, Int64s, among
 from tracelens.model.intervals import intersect, length, subtract, union
 from tracelens.model.names import named
 from tracelens.model.once import once
@@ -63,8 +63,7 @@ def _dispatching(analysis: Analysis) -> Int64s:
 
 def _launching(analysis: Analysis) -> Bools:
     """Per event, whether it is of a thread that launches."""
-    events, launch = analysis.trace.events, analysis.trace.links.launch
-    return np.isin(events.lane, np.unique(events.lane[launch[launch != ABSENT]]))
+    return launching_threads(analysis.trace, analysis.steps.threads)[analysis.trace.events.lane]
 
 
 def _idle(analysis: Analysis, *parts: Part) -> Int64s:

@@ -15,7 +15,7 @@ from tracelens.analysis.results import Analysis, Steps, Timeline
 from tracelens.analysis.steps import find_steps
 from tracelens.analysis.tables.launches import launched
 from tracelens.analysis.tables.operators import self_ns
-from tracelens.analysis.tables.syncs import sync_costs
+from tracelens.analysis.tables.syncs import own_waits, sync_costs
 from tracelens.analysis.timeline import build_timeline
 from tracelens.analysis.where import places
 from tracelens.errors import UnreadableError
@@ -131,9 +131,10 @@ def _launch(trace: Trace, row: int) -> dict[str, Any]:
 def _sync(trace: Trace, row: int, analysis: Analysis | None) -> dict[str, Any]:
     """Overlap and cost on one device as the sync table has them; over the whole trace outside its steps."""
     timeline, steps = (analysis.timeline, analysis.steps) if analysis else _busiest(trace)
-    rows = handles.rows_behind(trace, handles.SYNC)
+    rows = own_waits(trace, steps)
     counted, tiles = steps.owner[rows] != ABSENT, steps.window.tiles
     if not counted[rows == row].any():
+        rows = handles.rows_behind(trace, handles.SYNC)
         counted, tiles = np.ones(len(rows), bool), np.array([[0, timeline.end.max(initial=0)]], dtype=np.int64)
     costs = sync_costs(timeline, tiles, trace.events.start[rows], trace.events.end[rows], counted)
     at = int(np.flatnonzero(rows[counted] == row)[0])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tracelens.analysis.extent import HOST, device_rows, recorded_end
 from tracelens.analysis.parts import Part
+from tracelens.analysis.threads import Threads
 from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s, Role, Trace, among
 
 
@@ -25,13 +26,15 @@ class Causes:
     launch: Int32s
     """Row of its call; ABSENT without one."""
     called: Int64s
-    """Start of the call, at most the gap's end; the gap's end without a call."""
+    """Start of the call, at most the gap's end; the gap's end without a call and for that of a thread which is none of
+    the steps': whatever it launches, theirs were still on the way to a launch of their own."""
     returned: Int64s
     """End of the call, at most the gap's end."""
     is_graph: Bools
     """The call is a graph launch."""
     lane: Int32s
-    """Thread of the call; without one, the thread that launches most for this device (ABSENT if none does)."""
+    """Thread of the call; without one of the steps', the thread that launches most for this device (ABSENT if none
+    does)."""
     in_graph: Bools
     """The graph launch of the event that ends the gap had already started another node."""
 
@@ -39,7 +42,7 @@ class Causes:
         return len(self.start)
 
 
-def find_causes(trace: Trace, device: int) -> Causes:
+def find_causes(trace: Trace, device: int, threads: Threads) -> Causes:
     """Gaps between the first and the last event of host or device, with what ended each."""
     rows = device_rows(trace, device)
     rows = rows[trace.events.duration[rows] > 0]
@@ -47,10 +50,11 @@ def find_causes(trace: Trace, device: int) -> Causes:
     before, after = _last_ended(trace, rows, start), _first_launched(trace, rows, end)
     launch = np.where(after == ABSENT, ABSENT, trace.links.launch[after]).astype(np.int32)
     linked = launch != ABSENT
-    called = np.where(linked, np.minimum(trace.events.start[launch], end), end)
-    returned = np.where(linked, np.minimum(trace.events.end[launch], end), end)
+    own = linked & threads.own[trace.events.lane[launch]]
+    called = np.where(own, np.minimum(trace.events.start[launch], end), end)
+    returned = np.where(own, np.minimum(trace.events.end[launch], end), end)
     is_graph = linked & (trace.events.role[launch] == Role.GRAPH_LAUNCH)
-    lane = np.where(linked, trace.events.lane[launch], _main_lane(trace, rows)).astype(np.int32)
+    lane = np.where(own, trace.events.lane[launch], _main_lane(trace, rows, threads)).astype(np.int32)
     in_graph = _in_graph(trace, after, end)
     return Causes(start, end, before, after, launch, called, returned, is_graph, lane, in_graph)
 
@@ -125,7 +129,8 @@ def _in_graph(trace: Trace, after: Int32s, end: Int64s) -> Bools:
     return (after != ABSENT) & (began[after] < end)
 
 
-def _main_lane(trace: Trace, rows: Int64s) -> int:
+def _main_lane(trace: Trace, rows: Int64s, threads: Threads) -> int:
     launch = trace.links.launch[rows]
     lanes = trace.events.lane[launch[launch != ABSENT]]
+    lanes = lanes[threads.own[lanes]]
     return int(np.bincount(lanes).argmax()) if len(lanes) else ABSENT

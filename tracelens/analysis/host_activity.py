@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.analysis.parts import Part
+from tracelens.analysis.threads import Threads
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
 from tracelens.model.names import tell_alike
@@ -63,7 +64,7 @@ class HostActivity:
     threads: Segments
     """By lane: activity of the innermost event; neighbours differ."""
     processes: Segments
-    """By process: the activity that comes first of all its launching threads."""
+    """By process: the activity that comes first of all the device's launching threads."""
     operators: Segments
     """By lane: row of the innermost operator."""
     waits: Int64s
@@ -85,24 +86,28 @@ def parts_of(activity: Bytes, otherwise: Part) -> Bytes:
     return np.array([PARTS.get(kind, otherwise) for kind in Activity], dtype=np.uint8)[activity]
 
 
-def host_activity(trace: Trace) -> HostActivity:
-    """Activities of all threads that launched device work."""
+def host_activity(trace: Trace, threads: Threads) -> HostActivity:
+    """Activities of those of the steps' threads that launched work."""
     events, activity, process = trace.events, _activities(trace), _processes(trace)
-    launches = trace.links.launch[trace.links.launch != ABSENT]
-    launching = np.zeros(len(trace.lanes) + 1, dtype=np.bool_)
-    launching[events.lane[launches]] = True
-    on_launching = launching[events.lane]
+    on_launching = launching_threads(trace, threads)[events.lane]
     waits = np.flatnonzero(on_launching & (activity == Activity.WAIT))
-    threads, operators = _innermost(trace, np.flatnonzero(on_launching & (activity != Activity.NOTHING)), activity)
+    doing, operators = _innermost(trace, np.flatnonzero(on_launching & (activity != Activity.NOTHING)), activity)
     return HostActivity(
         activity,
-        threads,
-        _together(threads, process),
+        doing,
+        _together(doing, process),
         operators,
         waits[np.argsort(events.end[waits], kind="stable")],
         _holdups(trace, activity, process),
         process,
     )
+
+
+def launching_threads(trace: Trace, threads: Threads) -> Bools:
+    """Mask over the lanes (one entry more): the steps' threads that launched work on any device."""
+    launch, launching = trace.links.launch, np.zeros(len(trace.lanes) + 1, dtype=np.bool_)
+    launching[trace.events.lane[launch[launch != ABSENT]]] = True
+    return launching & threads.own
 
 
 def loading_launches(trace: Trace) -> Bools:

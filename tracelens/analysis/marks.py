@@ -14,7 +14,7 @@ import numpy as np
 from tracelens.analysis.extent import believable, recorded_end
 from tracelens.analysis.periods import find_period
 from tracelens.errors import UsageError
-from tracelens.model.events import Category, Int64s, Trace, among
+from tracelens.model.events import Bools, Category, Int64s, Trace, among
 from tracelens.model.names import named, names_of, tell_names
 
 REPEATS: Final = 3
@@ -61,17 +61,18 @@ def is_one_step(name: str) -> bool:
     return _STEP.match(name) is not None
 
 
-def profiler_steps(trace: Trace) -> Marks | None:
-    """ProfilerStep#N annotations; those with a broken duration are left out."""
-    rows = _annotations(trace)
+def profiler_steps(trace: Trace, lanes: Bools) -> Marks | None:
+    """ProfilerStep#N annotations on some lanes (mask); those with a broken duration are left out."""
+    rows = _annotations(trace, lanes)
     return _marks(trace, "profiler_step", PROFILER_STEP, rows[named(trace, rows, _STEP)])
 
 
-def repeating_annotation(trace: Trace, launched: Int64s) -> Marks | None:
+def repeating_annotation(trace: Trace, lanes: Bools, launched: Int64s) -> Marks | None:
     """Optimizer or data loader annotation that repeats, else a user's that leads the same work each time.
 
-    launched: (k) ns, ascending, starts of the calls that launched the device's work."""
-    rows = _annotations(trace)
+    lanes: mask of those to look at. launched: (k) ns, ascending, starts of the calls that launched the device's
+    work."""
+    rows = _annotations(trace, lanes)
     for pattern in _ORDERED:
         for name, group in _grouped(trace, rows[named(trace, rows, pattern)], str).items():
             if len(group) >= REPEATS:
@@ -83,20 +84,20 @@ def repeating_annotation(trace: Trace, launched: Int64s) -> Marks | None:
     return min(steps, key=lambda marks: len(marks.start), default=None)
 
 
-def named_annotation(trace: Trace, name: str) -> Marks | None:
-    """The annotation of this name, or all that differ only in their number.
+def named_annotation(trace: Trace, lanes: Bools, name: str) -> Marks | None:
+    """The annotation of this name on some lanes (mask), or all that differ only in their number.
 
     Steps of the profiler are marked as they are when nobody names them, whichever way they are named: one
     ("ProfilerStep#3") comes with the mark of the next, at which it ends. Raises UsageError where the trace has no
     such annotation, naming those it has."""
-    rows = _annotations(trace)
+    rows = _annotations(trace, lanes)
     found = rows[names_of(trace, rows) == name]
     if not len(found):
         found = rows[tell_names(trace, rows, _family) == name.rstrip("#")]
     if not len(found):
         users = (trace.events.category[rows] == Category.ANNOTATION) | named(trace, rows, _STEP)
         raise UsageError(_unknown(trace, rows[users], name))
-    steps = profiler_steps(trace) if name.rstrip("#") == PROFILER_STEP or is_one_step(name) else None
+    steps = profiler_steps(trace, lanes) if name.rstrip("#") == PROFILER_STEP or is_one_step(name) else None
     if steps is not None and is_one_step(name):
         steps = _one_of(steps, name, trace.events.start[found])
     return steps or _marks(trace, "annotation", name, found)
@@ -122,11 +123,12 @@ def launch_period(trace: Trace, rows: Int64s) -> Marks | None:
     return Marks("period", f"repeated unit of {unit}", period.start, recorded_end(trace) + 1, (note,))
 
 
-def _annotations(trace: Trace) -> Int64s:
-    """Rows of annotations by start; early profilers recorded them as operators."""
+def _annotations(trace: Trace, lanes: Bools) -> Int64s:
+    """Rows of the lanes' annotations by start; early profilers recorded them as operators."""
     events = trace.events
     marking = among(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
     rows = np.flatnonzero(marking)
+    rows = rows[lanes[events.lane[rows]]]
     return rows[np.argsort(events.start[rows], kind="stable")]
 
 

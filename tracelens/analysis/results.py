@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tracelens.analysis.table import Table
+from tracelens.analysis.threads import Threads
 from tracelens.model.events import Bytes, Int32s, Int64s, Trace
 from tracelens.model.units import NS_PER_MS
 from tracelens.model.windows import Window
@@ -26,11 +27,13 @@ class Steps:
     """One tile per counted step, from its first device event to the next step's first."""
     owner: Int32s
     """(n events) Index of the tile whose step launched this device work or host call; ABSENT otherwise.
-    By launch time, on any thread: work may run after its tile has ended."""
+    By launch time, on any of the steps' threads: work may run after its tile has ended."""
     host: Int64s
     """(steps, 2) ns: start of each counted step on the host and of the step after it."""
     notes: tuple[str, ...]
     """What was left out and why ("first step dropped: 1.4 x the median of the others")."""
+    threads: Threads
+    """Those that the steps run on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

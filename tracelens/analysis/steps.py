@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -17,8 +18,10 @@ from tracelens.analysis.marks import (
     repeating_annotation,
 )
 from tracelens.analysis.results import Steps
+from tracelens.analysis.strangers import strangers
+from tracelens.analysis.threads import Threads, find_threads
 from tracelens.errors import UsageError
-from tracelens.model.events import ABSENT, Category, Int32s, Int64s, Trace, among
+from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Trace, among
 from tracelens.model.units import duration
 from tracelens.model.windows import Window
 
@@ -27,6 +30,22 @@ __all__ = ["device_ids", "find_steps"]
 WARM_UP: Final = 1.15
 """A first step longer than this times the median of the others is left out."""
 STEPS_TO_JUDGE_WARM_UP: Final = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """What a device's steps may have launched: all its work but that of other threads than theirs."""
+
+    trace: Trace
+    device: int
+    threads: Threads
+    rows: Int64s
+    """With a launch or without, in file order."""
+
+    @property
+    def linked(self) -> Int64s:
+        """The rows with a launch."""
+        return self.rows[self.trace.links.launch[self.rows] != ABSENT]
 
 
 def find_steps(
@@ -39,18 +58,25 @@ def find_steps(
     the device's first to its last event. Raises UsageError for both, for a name that launched no device work and for
     an empty range; one that reaches beyond the recording is cut.
     """
-    rows = device_rows(trace, device)
     if span is not None and name is not None:
         raise UsageError(f"a range and the step {name!r}: each says what to judge; leave out one")
-    if span is not None:
-        return _range(trace, rows, span)
-    if name is not None:
-        return _named(trace, rows, name)
-    launched = np.sort(_launched(trace, rows)[trace.links.launch[rows] != ABSENT])
-    marks = profiler_steps(trace)
-    steps = _from_marks(trace, rows, marks)
-    steps = steps or _repeated(trace, rows, repeating_annotation(trace, launched))
-    steps = steps or _repeated(trace, rows, launch_period(trace, rows)) or _whole(trace, rows)
+    work = _work_of(trace, device)
+    steps = _named(work, name) if name is not None else _unnamed(work) if span is None else _range(work, span)
+    return dataclasses.replace(steps, notes=steps.notes + strangers(trace, steps, device))
+
+
+def _work_of(trace: Trace, device: int) -> _Work:
+    threads, rows = find_threads(trace, device), device_rows(trace, device)
+    launch = trace.links.launch[rows]
+    return _Work(trace, device, threads, rows[(launch == ABSENT) | threads.own[trace.events.lane[launch]]])
+
+
+def _unnamed(work: _Work) -> Steps:
+    trace, lanes = work.trace, work.threads.process
+    marks = profiler_steps(trace, lanes)
+    steps = _from_marks(work, marks)
+    steps = steps or _repeated(work, repeating_annotation(trace, lanes, np.sort(_launched(trace, work.linked))))
+    steps = steps or _repeated(work, launch_period(trace, work.rows)) or _whole(work)
     dropped = marks.notes if marks and steps.window.kind not in ("profiler_step", "single_step") else ()
     return dataclasses.replace(steps, notes=dropped + steps.notes)
 
@@ -61,28 +87,27 @@ def _launched(trace: Trace, rows: Int64s) -> Int64s:
     return np.where(launch == ABSENT, trace.events.start[rows], trace.events.start[launch])
 
 
-def _from_marks(trace: Trace, rows: Int64s, marks: Marks | None) -> Steps | None:
+def _from_marks(work: _Work, marks: Marks | None) -> Steps | None:
     """Steps between marks, from first device event to first device event; None where they launched no work."""
     if marks is None:
         return None
-    linked = rows[trace.links.launch[rows] != ABSENT]
-    marks, first = _working(trace, linked, marks)
+    marks, first = _working(work.trace, work.linked, marks)
     if not len(first):
         return None
     if len(first) == 1:
-        return _single(trace, linked, marks)
+        return _single(work, marks)
     tiles = np.column_stack((first[:-1], first[1:]))
     host = np.column_stack((marks.start[:-1], marks.start[1:]))
     notes = marks.notes
     if warm_up := _warm_up(tiles):
         tiles, host, notes = tiles[1:], host[1:], (*notes, warm_up)
-    owner = _owners(trace, linked, host)
-    return Steps(Window(marks.kind, marks.name, tiles), owner, host, notes)
+    owner = _owners(work, work.linked, host)
+    return Steps(Window(marks.kind, marks.name, tiles), owner, host, notes, work.threads)
 
 
-def _repeated(trace: Trace, rows: Int64s, marks: Marks | None) -> Steps | None:
+def _repeated(work: _Work, marks: Marks | None) -> Steps | None:
     """Steps between marks that nobody asked for: one alone is no repetition."""
-    steps = _from_marks(trace, rows, marks)
+    steps = _from_marks(work, marks)
     return None if steps is None or steps.window.kind == "single_step" else steps
 
 
@@ -112,24 +137,25 @@ def _warm_up(tiles: Int64s) -> str:
     return f"first step left out as warm-up: {ratio:.2f} x the median of the others" if ratio > WARM_UP else ""
 
 
-def _single(trace: Trace, linked: Int64s, marks: Marks) -> Steps:
+def _single(work: _Work, marks: Marks) -> Steps:
     """The only step that worked, from its start to its end on host and device."""
-    start = int(marks.start[0])
+    start, linked = int(marks.start[0]), work.linked
     host = np.array([[start, marks.end]], dtype=np.int64)
-    owner = _owners(trace, linked, host)
-    last = int(trace.events.end[linked[owner[linked] == 0]].max())
+    owner = _owners(work, linked, host)
+    last = int(work.trace.events.end[linked[owner[linked] == 0]].max())
     tiles = np.array([[start, max(last, marks.end)]], dtype=np.int64)
     note = "a single step: from its start on the host to the end of its work"
-    return Steps(Window("single_step", marks.name, tiles), owner, host, (*marks.notes, note))
+    return Steps(Window("single_step", marks.name, tiles), owner, host, (*marks.notes, note), work.threads)
 
 
-def _owners(trace: Trace, work: Int64s, host: Int64s) -> Int32s:
-    """Index of the ascending host interval that each piece of work was launched in, and each host row began in."""
-    events = trace.events
+def _owners(work: _Work, rows: Int64s, host: Int64s) -> Int32s:
+    """Index of the ascending host interval that each of these pieces of work was launched in, and each row of the
+    steps' threads began in."""
+    events = work.trace.events
     time = events.start.copy()
-    time[work] = _launched(trace, work)
-    mask = among(events.category, (*HOST, Category.MEMORY))
-    mask[work] = True
+    time[rows] = _launched(work.trace, rows)
+    mask = _on_threads(work)
+    mask[rows] = True
     at = np.flatnonzero(mask)
     step = np.searchsorted(host[:, 0], time[at], side="right") - 1
     inside = (step >= 0) & (time[at] < np.append(host[:, 1], 0)[step])
@@ -138,23 +164,29 @@ def _owners(trace: Trace, work: Int64s, host: Int64s) -> Int32s:
     return owner
 
 
-def _named(trace: Trace, rows: Int64s, name: str) -> Steps:
-    marks = named_annotation(trace, name)
-    steps = _from_marks(trace, rows, marks)
+def _on_threads(work: _Work) -> Bools:
+    """Mask of the host's events on the steps' threads."""
+    events = work.trace.events
+    return among(events.category, (*HOST, Category.MEMORY)) & work.threads.own[events.lane]
+
+
+def _named(work: _Work, name: str) -> Steps:
+    marks = named_annotation(work.trace, work.threads.process, name)
+    steps = _from_marks(work, marks)
     is_next = marks and steps and is_one_step(name) and steps.host[0, 0] != marks.start[0]
     if steps is None or is_next:
         raise UsageError(f"annotation {name!r} launched no device work: name another with --step, or leave it out")
     return steps
 
 
-def _range(trace: Trace, rows: Int64s, span: tuple[int, int] | Literal["all"]) -> Steps:
+def _range(work: _Work, span: tuple[int, int] | Literal["all"]) -> Steps:
     if span == "all":
-        whole = _whole(trace, rows)
+        whole = _whole(work)
         return dataclasses.replace(whole, window=Window("range", "all", whole.window.tiles), notes=())
     if span[1] <= span[0]:
         raise UsageError(f"empty range {span[0]}..{span[1]} ns: its end must lie after its start")
-    tiles, notes = _within_recording(trace, span)
-    return Steps(Window("range", "", tiles), _owners(trace, rows, tiles), tiles, notes)
+    tiles, notes = _within_recording(work.trace, span)
+    return Steps(Window("range", "", tiles), _owners(work, work.rows, tiles), tiles, notes, work.threads)
 
 
 def _within_recording(trace: Trace, span: tuple[int, int]) -> tuple[Int64s, tuple[str, ...]]:
@@ -169,19 +201,20 @@ def _within_recording(trace: Trace, span: tuple[int, int]) -> tuple[Int64s, tupl
     return np.array([[low, high]], dtype=np.int64), (f"the range is cut to {recording}",)
 
 
-def _whole(trace: Trace, rows: Int64s) -> Steps:
-    """One window from the device's first to its last event; it owns all there is."""
-    owner = np.full(len(trace.events), ABSENT, dtype=np.int32)
+def _whole(work: _Work) -> Steps:
+    """One window from the device's first to its last event; it owns all that the steps' threads did."""
+    trace, events, rows = work.trace, work.trace.events, device_rows(work.trace, work.device)
+    owner = np.full(len(events), ABSENT, dtype=np.int32)
     if not len(rows):
         none = np.empty((0, 2), dtype=np.int64)
-        return Steps(Window("whole", "", none), owner, none, ("no device work",))
-    events = trace.events
-    owner[among(events.category, (*HOST, Category.MEMORY))] = 0
-    owner[rows] = 0
+        return Steps(Window("whole", "", none), owner, none, ("no device work",), work.threads)
+    owner[_on_threads(work)] = 0
+    owner[work.rows] = 0
     tiles = np.array([[events.start[rows].min(), events.end[rows].max()]], dtype=np.int64)
     begin = min(int(_launched(trace, rows).min()), int(tiles[0, 0]))
     host = np.array([[begin, max(recorded_end(trace), int(tiles[0, 1]))]], dtype=np.int64)
-    return Steps(Window("whole", "", tiles), owner, host, ("no repeated steps found: the whole trace as one window",))
+    note = "no repeated steps found: the whole trace as one window"
+    return Steps(Window("whole", "", tiles), owner, host, (note,), work.threads)
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,6 +20,7 @@ from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.refill import spent_credit
 from tracelens.analysis.results import Gaps, Timeline
+from tracelens.analysis.threads import find_threads
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Trace, among
 from tracelens.model.intervals import covered, foremost, union
 
@@ -56,9 +57,10 @@ def build_timeline(trace: Trace, device: int) -> tuple[Timeline, Gaps]:
     Head and tail, before the device's first and after its last event, are gaps as well. A device that ran
     nothing has an empty timeline.
     """
-    activity = host_activity(trace)
+    threads = find_threads(trace, device)
+    activity = host_activity(trace, threads)
     busy = _busy(trace, device_rows(trace, device))
-    causes = find_causes(trace, device)
+    causes = find_causes(trace, device, threads)
     pieces = _label(_cut(trace, causes, activity), causes, activity)
     pieces = _mark_refill(trace, _mark_profiler(trace, pieces), busy, activity)
     return _assemble(device, busy, pieces), _summarise(causes, pieces, activity)

@@ -40,13 +40,14 @@ def self_ns(trace: Trace) -> Int64s:
 
 
 def operator_table(trace: Trace, steps: Steps, device: int) -> Table:
-    """Operators begun on the host in the counted steps, by name; largest host time first.
+    """Operators that the steps' process began in the counted steps, by name; largest host time first.
 
     Columns: name, count, host_ns (self time: child operators excluded, runtime calls included), device_ns (of the
     device work it launched itself), launches, where (of the example), example (handle of the one with most host
     time), row (of the example)."""
     events = trace.events
-    rows = _begun_in(steps.host, np.flatnonzero(operator_rows(trace)), events.start)
+    rows = np.flatnonzero(operator_rows(trace) & steps.threads.process[events.lane])
+    rows = _begun_in(steps.host, rows, events.start)
     rows = rows[~named(trace, rows, _STEP)]
     work, calls = owned_work(trace, steps, device), owned_launches(trace, steps, device)
     groups, own_ns = Groups.by(events.name[rows]), self_ns(trace)[rows]

@@ -37,7 +37,7 @@ def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> Table:
     By the call, not by tiles of time: where the device lags behind, the wait after the last step lies in a tile.
     Columns: handle, call, ns, busy_overlap_ns, saving_low_ns and saving_high_ns (see SyncCosts), operator, where,
     row."""
-    events, waits = trace.events, rows_behind(trace, SYNC)
+    events, waits = trace.events, own_waits(trace, steps)
     counted = steps.owner[waits] != ABSENT
     rows = waits[counted]
     costs = sync_costs(timeline, steps.window.tiles, events.start[waits], events.end[waits], counted)
@@ -54,6 +54,12 @@ def sync_table(trace: Trace, steps: Steps, timeline: Timeline) -> Table:
             "row": rows,
         }
     )
+
+
+def own_waits(trace: Trace, steps: Steps) -> Int64s:
+    """Rows of all blocking waits of the steps' threads, in start order."""
+    waits = rows_behind(trace, SYNC)
+    return waits[steps.threads.own[trace.events.lane[waits]]]
 
 
 def sync_costs(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s, counted: Bools) -> SyncCosts:

@@ -1,0 +1,92 @@
+"""The threads that a device's steps run on: those that launch its kernels, all of one process.
+
+Others of the process load data, watch or copy on streams of their own, and a file may hold other processes: what they
+call, copy and wait for is no part of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tracelens.analysis.extent import device_rows
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace, among
+
+LED: Final = 0.5
+"""Least share of a device's launches by the thread that launches most and those that share its streams; below, no
+thread leads and all that launch belong, as where each stream has a thread. [judgement]"""
+_WORKING: Final = (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Threads:
+    """Masks over the lanes of a trace (one entry more, False, for ABSENT)."""
+
+    own: Bools
+    """Threads that launch the steps' kernels, and those whose operators do through them."""
+    process: Bools
+    """All of their process."""
+
+
+def find_threads(trace: Trace, device: int) -> Threads:
+    """The threads of a device's steps; all of the trace where no launch of its work is known.
+
+    Of a process whose operators bear another process's number, as some tools write them, all threads of the trace
+    count."""
+    work = _linked(trace, device_rows(trace, device))
+    if not len(work):
+        return Threads(_every(trace), _every(trace))
+    process = _process(trace, int(_calling(trace, work).argmax()))
+    kernels = _linked(trace, np.flatnonzero(trace.events.device_work()))
+    kernels = kernels[process[trace.events.lane[trace.links.launch[kernels]]]]
+    launching = _leading(trace, work, kernels)
+    operator = trace.links.operator[work[launching[trace.events.lane[trace.links.launch[work]]]]]
+    own = launching.copy()
+    own[trace.events.lane[operator[operator != ABSENT]]] = True
+    return Threads(own & process, process)
+
+
+def _linked(trace: Trace, rows: Int64s) -> Int64s:
+    """The kernels with a launch, for a thread that only copies is no step's; all such work where there are none."""
+    rows = rows[trace.links.launch[rows] != ABSENT]
+    kernels = rows[trace.events.category[rows] == Category.KERNEL]
+    return kernels if len(kernels) else rows
+
+
+def _every(trace: Trace) -> Bools:
+    return np.append(np.ones(len(trace.lanes), dtype=np.bool_), False)
+
+
+def _calling(trace: Trace, work: Int64s) -> Int64s:
+    """How much of the work each lane launched."""
+    return np.bincount(trace.events.lane[trace.links.launch[work]], minlength=len(trace.lanes) + 1)
+
+
+def _process(trace: Trace, lane: int) -> Bools:
+    """Lanes of the process of a lane; all of the trace where that process runs no operator but another does."""
+    pid = trace.lanes.pid[lane]
+    mask = np.array([*(other == pid for other in trace.lanes.pid), False])
+    working = trace.events.lane[among(trace.events.category, _WORKING)]
+    return mask if mask[working].any() or not len(working) else _every(trace)
+
+
+def _leading(trace: Trace, work: Int64s, kernels: Int64s) -> Bools:
+    """The lane that launches most of a device's work, and those that share a stream with it or with one that does."""
+    calls, pairs = _calling(trace, work), _streams(trace, kernels)
+    found = np.zeros(len(calls), dtype=np.bool_)
+    found[calls.argmax()] = True
+    for _ in range(len(trace.lanes)):
+        sharing = pairs[np.isin(pairs[:, 1], pairs[found[pairs[:, 0]], 1]), 0]
+        if found[sharing].all():
+            break
+        found[sharing] = True
+    return found if calls[found].sum() >= LED * calls.sum() else calls > 0
+
+
+def _streams(trace: Trace, work: Int64s) -> Int64s:
+    """(m, 2) distinct pairs of a lane and a number for the stream, of any device, that it launches work on."""
+    events = trace.events
+    stream = (events.device[work].astype(np.int64) << 32) + events.stream[work]
+    pairs = np.column_stack((events.lane[trace.links.launch[work]].astype(np.int64), stream))
+    return np.unique(pairs[np.append(True, (np.diff(pairs, axis=0) != 0).any(axis=1))[: len(pairs)]], axis=0)
