@@ -101,7 +101,7 @@ class Edges:
     def innermost(self, parent: Int64s) -> Segments:
         """At each instant, the index of the event begun last that is still open; parent is what `enclosing` finds."""
         after_close, closes = _after_close(parent, self.end)
-        kept = np.flatnonzero(self.begins | closes[self.event])
+        kept = slice(None) if closes.all() else np.flatnonzero(self.begins | closes[self.event])
         time, event = self.time[kept], self.event[kept]
         state = np.where(self.begins[kept], event, after_close.astype(np.int32)[event])
         held = np.flatnonzero((state[:-1] != ABSENT) & (time[1:] > time[:-1]))
@@ -115,12 +115,12 @@ def _after_close(parent: Int64s, end: Int64s) -> tuple[Int64s, Bools]:
     """
     heir = parent.copy()
     closes = np.ones(len(parent), dtype=np.bool_)
-    while True:
-        outlives = np.flatnonzero((heir != ABSENT) & (end[heir] < end))
-        if not len(outlives):
-            return heir, closes
+    outlives = np.flatnonzero(heir != ABSENT)
+    while len(outlives := outlives[end[heir[outlives]] < end[outlives]]):
         closes[heir[outlives]] = False
         heir[outlives] = parent[heir[outlives]]
+        outlives = outlives[heir[outlives] != ABSENT]
+    return heir, closes
 
 
 def by_rank(group: npt.NDArray[np.integer], start: Int64s, end: Int64s, rank: Bytes) -> Segments:
