@@ -106,7 +106,7 @@ class Campaign:
             if not outcome.ended_early or record.error or outcome.steps < LEAST_STEPS:
                 break
             steps, notes = outcome.steps, record.notes
-            say(f"{job.name}: only {steps} whole steps; again with phases that fit")
+            say(f"{job.name}: only {steps} whole steps; it runs again, with fewer steps in each phase")
             job = outcome.refitted(job, max(LEAST_STEPS, int(steps * share)))
             self.job = self.job.with_(plan=job.plan)
             outcome, record = self._once(job, passthrough)

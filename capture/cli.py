@@ -159,6 +159,8 @@ def _forms(text: str) -> tuple[str, ...]:
     unknown = [name for name in wanted if name not in FORMS]
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown form {unknown[0]}; the forms are {', '.join(FORMS)}")
+    if len(wanted) > len(set(wanted)):
+        raise argparse.ArgumentTypeError(f"{text!r} names a form twice; each runs once")
     return tuple(form for form in FORMS if form in wanted)
 
 

@@ -37,6 +37,8 @@ SETTLING = 4
 
 OWN_GRAPH = "the script captures a CUDA graph itself: its replays are not seen, only the calls before"
 
+OWN_PROFILER = "a profiler of the script's records while its steps are measured: they take longer than without it"
+
 
 class Recorder:
     """Watches one region. `advance` is called between steps, and one `yield` of a phase lets one step run."""
@@ -66,9 +68,12 @@ class Recorder:
     def is_away(self) -> bool:
         """Whether the script captures a CUDA graph of its own: what it calls then runs later, and may not be timed."""
         away = self._cuda and torch.cuda.is_current_stream_capturing()
-        if away and OWN_GRAPH not in self.record.notes:
-            self.record.notes.append(OWN_GRAPH)
+        self._note(OWN_GRAPH, away)
         return away
+
+    def _note(self, note: str, seen: bool) -> None:
+        if seen and note not in self.record.notes:
+            self.record.notes.append(note)
 
     def before_call(self) -> Any:
         """End a step where steps end at calls, and mark the call's start."""
@@ -200,6 +205,7 @@ class Recorder:
         longest = math.inf if self.plan.in_step else CHUNK_S
         self._clock.start_chunk(detailed)
         self._board.show("measuring", 0, steps)
+        self._note(OWN_PROFILER, torch_private.is_profiled())
         done, seconds = 0, 0.0
         while done < steps and seconds < longest:
             self._board.step(done)
@@ -208,6 +214,7 @@ class Recorder:
             done += 1
             seconds = self._clock.end_step()
         self._step_s = self._clock.end_chunk(timed)
+        self._note(OWN_PROFILER, torch_private.is_profiled())
         self.record.steps = (self.record.steps or 0) + done * timed
 
     def _keep_times(self) -> None:

@@ -57,6 +57,11 @@ def init_profiler_for_cuda_graphs() -> None:
     guarded(lambda: importlib.import_module("torch.profiler._utils")._init_for_cuda_graphs())
 
 
+def is_profiled() -> bool:
+    """Return whether a profiler records in this process."""
+    return bool(guarded(lambda: importlib.import_module("torch.autograd")._profiler_enabled()))
+
+
 def stop_compile_workers() -> None:
     """End the compiler's worker processes, if it has any; a later compilation starts new ones.
 

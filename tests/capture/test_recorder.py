@@ -13,7 +13,7 @@ from capture.clock import Clock
 from capture.forms.eager import Eager
 from capture.job import Job, Plan, Target
 from capture.progress import Board
-from capture.recorder import Recorder
+from capture.recorder import OWN_PROFILER, Recorder
 from capture.region import StopScript
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -77,6 +77,19 @@ def test_a_script_may_run_to_its_end(tmp_path: Path) -> None:
         found.before_call()
         found.after_call(None, None)
     assert found.finished
+
+
+def test_steps_that_are_measured_under_the_scripts_own_profiler_are_noted(tmp_path: Path) -> None:
+    found = recorder(tmp_path, Plan(3, 14, 2, 1, longer=False))
+    found.begin(0, True, None)
+    with torch.autograd.profiler.profile():
+        for _ in range(12):
+            found.before_call()
+            found.after_call(None, None)
+    assert found.record.notes == [OWN_PROFILER]
+    other = recorder(tmp_path, Plan(3, 14, 2, 1, longer=False))
+    steps_until_stopped(other)
+    assert not other.record.notes
 
 
 class Queue(Clock):

@@ -32,6 +32,7 @@ def test_help_is_that_of_the_recording(capsys: Capture) -> None:
         (["--warmup", "x", "t.py"], "'x' is not a whole number"),
         (["--active", "0", "t.py"], "'0' is not a whole number"),
         (["--forms", "foo", "t.py"], "unknown form foo"),
+        (["--forms", "eager,eager", "t.py"], "'eager,eager' names a form twice"),
         (["--timeout", "soon", "t.py"], "soon"),
         (["--timeout", "-1", "t.py"], "'-1' is not a number of seconds above 0"),
         (["--timeout", "nan", "t.py"], "'nan' is not a number of seconds above 0"),
