@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 import orjson
 import pytest
 
+from tests.build import TraceBuilder
 from tests.reporting import example
+from tracelens import report
 from tracelens.exitcodes import ExitCode
 from tracelens.model.events import ABSENT
 from tracelens.reporting import document as document_module
@@ -46,6 +49,12 @@ def test_windows_are_on_the_files_own_clock(document: dict[str, Any]) -> None:
     assert document["trace"]["base_ns"] == base
     total = sum(end - start for start, end in document["window"]["intervals_ns"])
     assert document["attribution"]["window_ns"] == total
+
+
+@pytest.mark.parametrize(("stamped", "form"), [("compile", "compile"), ("other", "unknown"), ([], "unknown")])
+def test_the_form_of_a_trace_without_device_work_is_its_stamps(stamped: object, form: str, tmp_path: Path) -> None:
+    path = TraceBuilder().op("aten::mm", start=0, dur=10).stamp(form=stamped).write(tmp_path / "cpu.json")
+    assert report(path).document["trace"]["form"] == form
 
 
 def test_the_attribution_is_whole(document: dict[str, Any]) -> None:

@@ -392,6 +392,12 @@ def test_a_measured_step_of_the_host_says_what_its_range_leaves_out() -> None:
     assert runs.between_processes(host) == ""
 
 
+def test_a_form_whose_batches_differ_much_is_hardly_known() -> None:
+    document = judged("replay", compile=Form(6.7, 1.3, 87.1, "measured"), eager=Form(172.0, 164.0, 185.0, "measured"))
+    (told,) = runs.warnings(document)
+    assert told.startswith("compile: equal batches of steps took 1.3-87.1 ms a step")
+
+
 def test_a_form_that_ran_though_the_trace_forbids_it_says_so() -> None:
     ran = Form(0.5, 0.5, 0.5, "measured")
     eager = Form(4.0, 3.9, 4.1, "measured", predicted=(4.1, 3.0, 5.0))

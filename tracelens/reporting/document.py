@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from tracelens.advice.measured import measured_forms, unusable
-from tracelens.advice.results import Advice, Blocker, Form, Recommendation
+from tracelens.advice.results import FORMS, Advice, Blocker, Form, Recommendation
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
 from tracelens.analysis.table import Table
@@ -44,7 +44,7 @@ def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: 
         "schema_version": schema.SCHEMA_VERSION,
         "tool": {"name": "tracelens", "version": __version__},
         "run": _run(run) if run else None,
-        "trace": _trace(analysis.trace, analysis.form),
+        "trace": _trace(analysis.trace, _recorded_form(analysis)),
         "trust": _trust(analysis.trust),
         "window": _window(analysis, run),
         "attribution": _attribution(analysis.attribution),
@@ -112,6 +112,12 @@ def _trace(trace: Trace, form: str) -> schema.TraceEntry:
             {"kind": r.kind, "count": r.count, "example": r.example, "offset": r.offset} for r in trace.repairs
         ],
     }
+
+
+def _recorded_form(analysis: Analysis) -> str:
+    """The form that device work shows; where there is none, that which the stamp names."""
+    stamped = None if busy_ns(analysis.trace) else (analysis.trace.stamp or {}).get("form")
+    return stamped if stamped in FORMS else analysis.form
 
 
 def _distributed(trace: Trace) -> Mapping[str, Any]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tracelens.advice.results import FORMS
 from tracelens.advice.verdict import HOST_BOUND, LAUNCHED, PROCESS_SIGMA
 from tracelens.model import units
 from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import Document, FormEntry, RunEntry
+
+UNSTEADY: Final = 2.0
+"""Longest over shortest batch of a form's measured steps from which its time is hardly known. [judgement; 1.33 at most
+in runs on idle machines]"""
 
 
 def beside(form: FormEntry) -> str:
@@ -77,7 +82,8 @@ def between_processes(document: Document) -> str:
 
 
 def warnings(document: Document) -> Iterator[str]:
-    """What the run lacks, and what its forms' own notes say."""
+    """What the run lacks, and what its forms' own notes say; and which measured times tell little."""
+    yield from _unsteady(document)
     run = document["run"]
     if run is None:
         return
@@ -92,6 +98,17 @@ def warnings(document: Document) -> Iterator[str]:
         yield "the run has no usable trace: what was measured is shown, without an account of the step"
     elif "eager" not in run["traces"]:
         yield f"the run has no usable trace of eager: the account is that of {next(iter(run['traces']))}"
+
+
+def _unsteady(document: Document) -> Iterator[str]:
+    """Forms whose batches of steps took times so different that their median tells little."""
+    for name, form in document["forms"].items():
+        low, high = form["low"] or 0.0, form["high"] or 0.0
+        if form["source"] == "measured" and form["step_ms"] and high > UNSTEADY * low:
+            yield (
+                f"{name}: equal batches of steps took {units.millisecond_range(low, high)} ms a step, so its time is "
+                "hardly known; record it again, longer (--measure) or on an idle machine"
+            )
 
 
 def origin(run: RunEntry) -> str:
