@@ -15,15 +15,9 @@ def attribute(timeline: Timeline, tiles: Int64s) -> Attribution:
 
     Time before the timeline's start or after its end is unknown.outside.
     """
-    low, high = tiles[:, 0], tiles[:, 1]
-    window = int((high - low).sum())
-    ns = {part: _in_tiles(timeline, part, low, high) for part in Part}
-    ns[Part.UNKNOWN_OUTSIDE] += window - sum(ns.values())
-    classes = {name: {part.part_name: ns[part] for part in Part if part.class_name == name} for name in CLASSES}
+    window = int((tiles[:, 1] - tiles[:, 0]).sum())
+    ns = np.zeros(len(Part), dtype=np.int64)
+    np.add.at(ns, timeline.part, covered(tiles[np.argsort(tiles[:, 0])], timeline.start, timeline.end))
+    ns[Part.UNKNOWN_OUTSIDE] += window - ns.sum()
+    classes = {name: {part.part_name: int(ns[part]) for part in Part if part.class_name == name} for name in CLASSES}
     return Attribution(window, classes)
-
-
-def _in_tiles(timeline: Timeline, part: Part, low: Int64s, high: Int64s) -> int:
-    at = np.flatnonzero(timeline.part == part)
-    pieces = np.column_stack((timeline.start[at], timeline.end[at]))
-    return int(covered(pieces, low, high).sum())
