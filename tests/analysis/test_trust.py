@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.build import TraceBuilder
+from tests.build import HOST_PID, TraceBuilder
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Check, Trust
 from tracelens.analysis.trust import RULES
@@ -33,7 +33,7 @@ def check(builder: TraceBuilder, name: str) -> Check:
 
 def sound(builder: TraceBuilder | None = None, *, launches: int = 12, start: int = 0) -> TraceBuilder:
     """Launches with a kernel each, as a sound trace has them."""
-    builder = builder or TraceBuilder()
+    builder = (builder or TraceBuilder()).op("aten::mm", start, 1)
     for at in range(start, start + 20 * launches, 20):
         builder.launch("gemm", at, 5, at=at + 8, runs=10)
     return builder
@@ -41,7 +41,7 @@ def sound(builder: TraceBuilder | None = None, *, launches: int = 12, start: int
 
 def steps(lengths: list[int]) -> TraceBuilder:
     """Steps of the given lengths in us and one more, with a kernel at the start and one at the end of each."""
-    builder, t = TraceBuilder(), 0
+    builder, t = TraceBuilder().op("aten::mm", 0, 1), 0
     for number, length in enumerate([*lengths, lengths[-1]]):
         builder.step(number, t, length - 1)
         builder.launch("gemm", t + 1, 5, at=t + 10, runs=10).launch(
@@ -340,7 +340,7 @@ def test_counts_of_sound_traces_are_no_dropped_records() -> None:
 
 @pytest.mark.parametrize(("late", "level"), [(0, "ok"), (2, "degraded"), (10, "unusable")])
 def test_work_recorded_in_one_burst_after_its_steps(late: int, level: str) -> None:
-    builder = TraceBuilder()
+    builder = TraceBuilder().op("aten::mm", 0, 1)
     for step in range(6):
         builder.step(step, 200 * step, 199)
         for at in range(12):
@@ -379,7 +379,7 @@ def test_events_without_a_time(timeless: int, level: str) -> None:
         builder.raw({"ph": "X", "cat": "cpu_op", "name": "lost", "pid": 1, "tid": number, "dur": 1, "args": {}})
     found = trust(builder)
     assert found.level == level
-    assert of(found, "times").value == pytest.approx(timeless / (61 + timeless))
+    assert of(found, "times").value == pytest.approx(timeless / (62 + timeless))
 
 
 @pytest.mark.parametrize(("instants", "level"), [(1, "ok"), (3, "degraded"), (12, "unusable")])
@@ -412,9 +412,89 @@ def test_waits_among_the_kernels_of_an_accelerator_lower_trust(tmp_path: Path) -
 
     call = {"ph": "X", "cat": "mtia_runtime", "name": "runFunction", "pid": 9, "tid": 9, "dur": 2}
     calls = [call | {"ts": n * 20 - 5, "args": {"correlation": n}} for n in range(1, 31)]
+    calls.append(call | {"cat": "cpu_op", "name": "aten::mm", "ts": 0})
     for waits, level in ((0, "ok"), (6, "degraded")):
         work = [device(n, **({"wait_on_stream": 3} if n <= waits else {})) for n in range(1, 31)]
         path = tmp_path / "trace.json"
         path.write_text(json.dumps({"traceEvents": [*calls, *work]}))
         found = analyze(load_trace(path), span="all").trust
         assert (of(found, "waits_as_work").value, found.level) == (waits / 30, level)
+
+
+def in_unit(path: Path, factor: float, *, host: bool = True) -> Trust:
+    """Of a sound trace whose times are not in microseconds but in a unit so many times as long."""
+    builder = sound(launches=30)
+    for event in builder.events:
+        event["ts"], event["dur"] = event["ts"] / factor, event["dur"] / factor
+    kept = [event for event in builder.events if host or event["cat"] in ("kernel", "cuda_runtime")]
+    path.write_text(json.dumps({"traceEvents": kept}))
+    return analyze(load_trace(path), span="all").trust
+
+
+@pytest.mark.parametrize(("factor", "id"), [(1000, "short_launches"), (0.001, "long_calls")])
+@pytest.mark.parametrize("host", [True, False], ids=["whole", "calls alone"])
+def test_times_in_another_unit_make_a_trace_unusable(tmp_path: Path, factor: float, id: str, host: bool) -> None:
+    found = in_unit(tmp_path / "trace.json", factor, host=host)
+    assert found.level == "unusable"
+    assert found.checks[0].id == id
+    assert "not in microseconds" in found.checks[0].message
+
+
+def test_a_fast_or_a_slow_host_is_no_other_unit(tmp_path: Path) -> None:
+    for factor in (4, 1 / 8):
+        assert in_unit(tmp_path / "trace.json", factor).level == "ok"
+    blocked = TraceBuilder()
+    for at in range(0, 60_000, 3000):
+        blocked.op("aten::t", at, 2).op("aten::mm", at + 5, 2920)
+        blocked.launch("gemm", at + 10, 2900, at=at + 20, runs=2890)
+    assert check(blocked, "long_calls").passed
+
+
+def test_without_operators_trust_is_lower() -> None:
+    builder = TraceBuilder()
+    for at in range(0, 400, 20):
+        builder.launch("gemm", at, 5, at=at + 8, runs=10)
+    found = trust(builder)
+    assert found.level == "degraded"
+    assert [one.id for one in found.checks if not one.passed] == ["no_operators"]
+    assert trust(builder.op("aten::mm", 400, 5)).level == "ok"
+
+
+def test_a_replayed_step_needs_no_operators() -> None:
+    builder = TraceBuilder()
+    for at in range(0, 400, 40):
+        builder.launch_graph(at, 8, [("gemm", at + 10, 9), ("relu", at + 20, 9)])
+    found = of(trust(builder), "no_operators")
+    assert (found.passed, found.value) == (True, None)
+
+
+def of_ranks(*, device: int, correlation: int) -> TraceBuilder:
+    """A sound trace, and again as of another process: of so much higher device and correlation numbers."""
+    builder = sound(launches=20)
+    for event in list(builder.events):
+        args = {**event["args"]}
+        args |= {"correlation": args["correlation"] + correlation} if "correlation" in args else {}
+        place = {"pid": 5000} if event["pid"] == HOST_PID else {"pid": event["pid"] + device}
+        args |= {"device": device} if event["cat"] == "kernel" else {}
+        builder.raw({**event, **place, "ts": event["ts"] + 2, "args": args})
+    return builder
+
+
+@pytest.mark.parametrize(("device", "correlation"), [(0, 1000), (0, 0)])
+def test_processes_that_cannot_be_told_apart_make_a_trace_unusable(device: int, correlation: int) -> None:
+    found = trust(of_ranks(device=device, correlation=correlation))
+    assert found.level == "unusable"
+    assert found.checks[0].id == "merged"
+    assert "give the file of one" in found.checks[0].message
+
+
+def test_processes_with_numbers_of_their_own_are_no_reason_to_distrust() -> None:
+    assert check(of_ranks(device=1, correlation=1000), "merged").value == 0
+    assert check(sound(), "merged").value == 0
+
+
+def test_idle_time_with_work_launched_is_told_by_the_names_of_the_account() -> None:
+    builder = sound(launches=20).launch("late", 405, 5, at=600, runs=10)
+    found = check(builder, "stalled")
+    assert not found.passed
+    assert "device.dependency and unknown.stalled" in found.message

@@ -40,7 +40,8 @@ class Part(IntEnum):
     DEVICE_SPACING = 14
     """The next work was launched before the gap began, which lasts up to 20 us."""
     DEVICE_DEPENDENCY = 15
-    """The next work was launched before the gap began, which lasts longer: another stream or an event is waited for."""
+    """The next work was launched before the gap began, which lasts longer: another stream or an event is waited for,
+    or what ran meanwhile is not in the trace."""
     DEVICE_IN_GRAPH = 16
     """From one node of a graph launch to the next."""
     UNKNOWN_UNLINKED = 17

@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from tracelens.analysis.extent import device_rows
 from tracelens.analysis.results import Steps
+from tracelens.analysis.strangers import processes
 from tracelens.analysis.tables.columns import in_tiles
 from tracelens.loading.soundness import DAMAGED
-from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace, among
+from tracelens.model import arguments
+from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, union
 from tracelens.model.names import named
 
@@ -28,6 +30,9 @@ _RECORD_COUNT: Final = re.compile(
     r"(Invalid ext correlations|CPU GPU out-of-order|Unexpected CUDA events|CUPTI stopped early\?) = (\d+)"
 )
 """Counts that are 0 in a sound trace; "Out-of-range" and "Blocklisted runtime" are not."""
+
+ENOUGH_HOST_EVENTS: Final = 20
+"""Operators and calls of which a quarter is short, whatever the others wait for."""
 
 _LOSSES: Final = (
     *("file cut short", "event cut short", "unreadable event skipped"),
@@ -72,6 +77,42 @@ def duplicate_share(trace: Trace, work: Int64s) -> float | None:
     at = work[np.append(again, False) | np.append(False, again)]
     told = (events.start[at], events.stream[at], events.duration[at], events.name[at])
     return (len(at) - len(np.unique(np.column_stack(told), axis=0))) / len(work)
+
+
+def merged_share(trace: Trace, steps: Steps, work: Int64s) -> float | None:
+    """Share of device events that another process launched, or that may be another's: the file holds several, which
+    number their devices or their calls alike."""
+    if not len(work):
+        return None
+    events, launch = trace.events, trace.links.launch[work]
+    elsewhere = (launch != ABSENT) & ~steps.threads.process[events.lane[launch]]
+    unlinked = work[launch == ABSENT]
+    calls = np.flatnonzero((events.category == Category.RUNTIME) & among(events.role, SUBMITS))
+    calls = calls if processes(trace) > 1 else calls[:0]
+    claimed = np.isin(events.correlation[unlinked], events.correlation[calls])
+    return float(elsewhere.sum() + claimed.sum()) / len(work)
+
+
+def typical_launch_us(trace: Trace) -> float | None:
+    """Median time of a call that launches kernels or a graph, in us."""
+    calls = _calls(trace, Role.LAUNCH, Role.GRAPH_LAUNCH)
+    return float(np.median(trace.events.duration[calls])) / 1000 if len(calls) else None
+
+
+def short_host_us(trace: Trace) -> float | None:
+    """Time in us that a quarter of the operators and calls stays below, which hardly ever wait for the device; None
+    where there are too few to tell."""
+    events = trace.events
+    rows = np.flatnonzero(among(events.category, (Category.OPERATOR, Category.RUNTIME)) & (events.phase == ord("X")))
+    return float(np.percentile(events.duration[rows], 25)) / 1000 if len(rows) >= ENOUGH_HOST_EVENTS else None
+
+
+def operator_count(trace: Trace, steps: Steps) -> float | None:
+    """Operators that the steps' process recorded; None where the counted steps launch no kernel but in graphs."""
+    if not len(_calls_in(trace, steps, Role.LAUNCH)):
+        return None
+    events = trace.events
+    return float(((events.category == Category.OPERATOR) & steps.threads.process[events.lane]).sum())
 
 
 def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
@@ -125,8 +166,8 @@ def lost_later(trace: Trace, steps: Steps) -> float | None:
     events = trace.events
     if steps.window.kind == "range" or not len(steps.host):
         return None
-    calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.role == Role.LAUNCH))
-    calls = calls[events.start[calls] >= steps.host[-1, 1]]
+    calls = _calls(trace, Role.LAUNCH)
+    calls = calls[(events.start[calls] >= steps.host[-1, 1]) & steps.threads.process[events.lane[calls]]]
     return 1.0 - float(_has_work(trace)[calls].mean()) if len(calls) else None
 
 
@@ -166,7 +207,7 @@ def building_share(trace: Trace, steps: Steps) -> float | None:
     total = int((spans[:, 1] - spans[:, 0]).sum())
     if not total:
         return None
-    rows = np.flatnonzero(_building(trace))
+    rows = np.flatnonzero(_building(trace) & steps.threads.process[events.lane])
     busy = union(events.start[rows], np.maximum(events.end[rows], events.start[rows] + 1))
     return int(covered(busy, spans[:, 0], spans[:, 1]).sum()) / total
 
@@ -200,6 +241,16 @@ def lane_overlap(trace: Trace, work: Int64s) -> tuple[float, int] | None:
     start, end, stream = events.start[work][order], events.end[work][order], events.stream[work][order]
     overlap = np.where(stream[1:] == stream[:-1], np.clip(end[:-1] - start[1:], 0, None), 0)
     return float(overlap.sum(dtype=np.float64)) / total, int(overlap.max(initial=0))
+
+
+def waits_as_work(trace: Trace, work: Int64s) -> float | None:
+    """Share of the time of device events, one after the other, in those that wait on a stream."""
+    column, duration = trace.args.get(arguments.WAIT_STREAM), trace.events.duration
+    total = int(duration[work].sum())
+    if not total:
+        return None
+    waits = work[np.isin(work, column.rows)] if column else work[:0]
+    return int(duration[waits].sum()) / total
 
 
 def longest_event(trace: Trace, device: int) -> float | None:
@@ -245,8 +296,13 @@ def dropped_records(trace: Trace) -> float | None:
 
 
 def _calls_in(trace: Trace, steps: Steps, role: Role) -> Int64s:
-    events = trace.events
-    return np.flatnonzero((events.category == Category.RUNTIME) & (events.role == role) & (steps.owner != ABSENT))
+    calls = _calls(trace, role)
+    return calls[steps.owner[calls] != ABSENT]
+
+
+def _calls(trace: Trace, *roles: Role) -> Int64s:
+    """Rows of the runtime's calls of some roles."""
+    return np.flatnonzero((trace.events.category == Category.RUNTIME) & among(trace.events.role, roles))
 
 
 def _has_work(trace: Trace) -> npt.NDArray[np.bool_]:

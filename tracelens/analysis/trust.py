@@ -16,7 +16,6 @@ from tracelens.analysis.extent import device_rows
 from tracelens.analysis.no_work import why_nothing_ran
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
-from tracelens.model import arguments
 from tracelens.model.events import Int64s, Trace
 from tracelens.model.intervals import covered
 from tracelens.model.units import counted, share
@@ -92,10 +91,12 @@ def _device_events(evidence: Evidence) -> tuple[Check, bool]:
     return Check(DEVICE_EVENTS.id, False, 0.0, threshold, why_nothing_ran(evidence.trace, evidence.steps)), True
 
 
-def _share(class_name: str, *parts: str) -> Callable[[Evidence], float | None]:
+def _share(*parts: tuple[str, str]) -> Callable[[Evidence], float | None]:
+    """Share of the window in these parts, each with its class."""
+
     def measure(evidence: Evidence) -> float | None:
         attribution = evidence.attribution
-        return sum(attribution.share(class_name, part) for part in parts) if attribution.window_ns else None
+        return sum(attribution.share(*part) for part in parts) if attribution.window_ns else None
 
     return measure
 
@@ -105,12 +106,6 @@ def _linked(evidence: Evidence) -> float | None:
     trace, is_cut = evidence.trace, evidence.steps.window.kind == "range"
     work = device_rows(trace, evidence.timeline.device) if is_cut and len(evidence.work) else evidence.work
     return recording.linked_share(trace, work[np.argsort(trace.events.start[work], kind="stable")])
-
-
-def _waiting(evidence: Evidence) -> float | None:
-    attribution = evidence.attribution
-    stalled = attribution.share("unknown", "stalled") + attribution.share("device", "dependency")
-    return stalled if attribution.window_ns else None
 
 
 def _uneven_allocation(evidence: Evidence) -> float | None:
@@ -123,16 +118,6 @@ def _uneven_allocation(evidence: Evidence) -> float | None:
     allocating = covered(pieces, tiles[:, 0], tiles[:, 1])
     steady = len(tiles) > 1 and np.all(allocating >= ALLOCATING_STEP * (tiles[:, 1] - tiles[:, 0]))
     return 0.0 if steady else evidence.attribution.share("dispatch", "allocator")
-
-
-def _waits_as_work(evidence: Evidence) -> float | None:
-    """Share of the device's time, one after the other, in events that wait on a stream."""
-    column, duration = evidence.trace.args.get(arguments.WAIT_STREAM), evidence.trace.events.duration
-    total = int(duration[evidence.work].sum())
-    if not total:
-        return None
-    waits = evidence.work[np.isin(evidence.work, column.rows)] if column else evidence.work[:0]
-    return int(duration[waits].sum()) / total
 
 
 def _overlap(evidence: Evidence) -> float | None:
@@ -160,6 +145,34 @@ DEVICE_EVENTS: Final = Rule(
 )
 RULES: Final = (
     Rule(
+        "merged",  # 0 on every real trace seen
+        lambda evidence: recording.merged_share(evidence.trace, evidence.steps, evidence.work),
+        0.0,
+        0.05,
+        "the device's work is that of one process",
+        "{share} of device events may be another process's: the file holds several, which number their devices or "
+        "calls alike; give the file of one of them, as export_chrome_trace wrote it",
+    ),
+    Rule(
+        "short_launches",  # real traces: at least 1.1 us
+        lambda evidence: recording.typical_launch_us(evidence.trace),
+        0.4,
+        0.2,
+        "launch calls take {value:.1f} us in the median",
+        "launch calls take {value:.2g} us in the median, as none does: the file's times are not in microseconds; give "
+        "the file that export_chrome_trace wrote",
+        at_least=True,
+    ),
+    Rule(
+        "long_calls",  # real traces: 0.07 to 26 us
+        lambda evidence: recording.short_host_us(evidence.trace),
+        60.0,
+        60.0,
+        "a quarter of the operators and calls takes less than {value:.1f} us",
+        "only a quarter of the operators and calls takes less than {value:,.0f} us: the file's times are not in "
+        "microseconds; give the file that export_chrome_trace wrote",
+    ),
+    Rule(
         "duplicates",  # 0 on every real trace seen
         lambda evidence: recording.duplicate_share(evidence.trace, evidence.work),
         0.0,
@@ -180,12 +193,12 @@ RULES: Final = (
     ),
     Rule(
         "stalled",  # sound: at most 3.2 %; a stalled profiler or missing streams: 26 to 50 %
-        _waiting,
+        _share(("unknown", "stalled"), ("device", "dependency")),
         0.05,
         0.20,
-        "{share} of the window waits for work that was launched already",
-        "{share} of the window waits for work that was launched long before, with nothing on the device to wait "
-        "for: records are missing or the profiler stalled; record again, fewer steps and no other profiler",
+        "{share} of the window idles with the next work launched: device.dependency and unknown.stalled",
+        "{share} of the window idles with the next work launched (device.dependency and unknown.stalled), more than "
+        "events explain: records are missing or the profiler stalled; record again, fewer steps and no other profiler",
     ),
     Rule(
         "deferred",  # 0 on every reference trace
@@ -198,7 +211,7 @@ RULES: Final = (
     ),
     Rule(
         "loading",
-        _share("launch", "loading"),
+        _share(("launch", "loading")),
         0.02,
         0.20,
         "{share} of the window loads kernels",
@@ -251,6 +264,17 @@ RULES: Final = (
         "fewer steps, and leave the file uncut",
         at_least=True,
         noun="step",
+    ),
+    Rule(
+        "no_operators",
+        lambda evidence: recording.operator_count(evidence.trace, evidence.steps),
+        1,
+        None,
+        "{count} recorded",
+        "no operators are recorded, so dispatch cannot be told from other Python and what blocks a capture may be "
+        "missing; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)",
+        at_least=True,
+        noun="operator",
     ),
     Rule(
         "operators",  # sound traces: at most 6 %, one where nothing marks the steps 79 %
@@ -360,7 +384,7 @@ RULES: Final = (
 
 WAITS_AS_WORK: Final = Rule(
     "waits_as_work",
-    _waits_as_work,
+    lambda evidence: recording.waits_as_work(evidence.trace, evidence.work),
     0.0,
     None,
     "no wait counts as device work",
