@@ -83,10 +83,11 @@ def record(event: Mapping[str, Any]) -> Record:
     )
 
 
-def lane_named(event: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Of a metadata event that names a lane, as in its record: pid, tid and label."""
+def lane_named(event: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Of a metadata event that names a lane, as in its record: its name, pid, tid and label."""
     args = as_object(event.get("args")) or {}
-    return _text(event.get("pid")), _text(event.get("tid")), _text(args.get("name"))
+    name, pid, tid, label = event.get("name"), event.get("pid"), event.get("tid"), args.get("name")
+    return _text(name), _text(pid), _text(tid), _text(label)
 
 
 def _phase(text: str) -> int:

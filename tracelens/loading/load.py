@@ -73,7 +73,7 @@ def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
 
 
 def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str, Any]) -> Trace:
-    names, lanes = tables.names.all, tables.lanes.lanes()
+    names, lanes = tables.names.all(), tables.lanes.lanes()
     args = columns.take_sparse()
     events, base = events_of(columns, names, lanes, tables.repairs)
     if np.all(events.phase == UNKNOWN_PHASE) and (len(events) or any(map(tables.repairs.made, SKIPPED))):

@@ -112,9 +112,9 @@ class Scanner:
         if not isinstance(events, list):
             return False
         for row, event in zip(rows, cast("list[dict[str, object]]", events), strict=True):
-            pid, tid, label = lane_named(event)
+            name, pid, tid, label = lane_named(event)
             batch.lane[row] = self._tables.lanes.id(pid, tid)
-            self._tables.lanes.name(self._tables.names.all[int(batch.name[row])], pid, tid, label)
+            self._tables.lanes.name(name, pid, tid, label)
         return True
 
     def _fill_lacking_names(self, slab: Slab, batch: Batch) -> None:

@@ -18,8 +18,11 @@ class Texts:
     """Distinct texts, numbered in the order in which they were met."""
 
     def __init__(self) -> None:
-        self.all: list[str] = []
         self._ids: dict[str, int] = {}
+
+    def all(self) -> list[str]:
+        """The texts by their numbers."""
+        return list(self._ids)
 
     def id(self, text: str) -> int:
         """Number of a text, a new one if it is new."""
@@ -27,14 +30,8 @@ class Texts:
 
     def ids(self, texts: Iterable[str]) -> list[int]:
         """Number of each of these texts."""
-        every, ids = self.all, self._ids
-        numbers: list[int] = []
-        for text in texts:
-            number = ids.setdefault(text, len(every))
-            if number == len(every):
-                every.append(text)
-            numbers.append(number)
-        return numbers
+        ids = self._ids
+        return [ids.setdefault(text, len(ids)) for text in texts]
 
     def known(self, text: str) -> int:
         """Number of a text, ABSENT if it has none."""

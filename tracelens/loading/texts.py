@@ -60,11 +60,9 @@ class TextReader:
 
 def _numbers(values: list[object], intern: Callable[[list[str]], Iterable[int]]) -> Iterable[int]:
     """Number of each value's text, ABSENT of null, UNDECODABLE of what is no JSON."""
-    texts = [value if isinstance(value, str) else json_text(value) for value in values if not _textless(value)]
-    found = intern(texts)
-    if len(texts) == len(values):
-        return found
-    given = iter(found)
+    if {*map(type, values)} == {str}:  # as nearly all are
+        return intern(cast("list[str]", values))
+    given = iter(intern([json_text(value) for value in values if not _textless(value)]))
     return [(ABSENT if value is None else UNDECODABLE) if _textless(value) else next(given) for value in values]
 
 
