@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.cases.beats import pause
+from tests.advice.cases.beats import inside, loader, pause
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice.blockers import VETOES, Observation, find_blockers
@@ -91,15 +91,42 @@ def test_the_wait_that_ends_a_single_recorded_step_is_no_proof() -> None:
 
 def test_pageable_copies_and_host_inputs() -> None:
     pageable, pinned = blockers(upload(), *BODY), blockers(upload("HtoD (Pinned -> Device)"), *BODY)
-    assert pageable.keys() == {"pageable_copy", "host_input"}
+    assert pageable.keys() == {"pageable_copy"}, "which inputs they are needs no second name"
     assert pinned.keys() == {"host_input"}
     assert not pinned["host_input"].vetoes
+    for seen in (*pageable.values(), *pinned.values()):
+        assert [handle[:2] for handle in seen.blocker.evidence] == ["k-"] * 3
+
+
+def test_a_copy_from_pageable_memory_and_its_own_wait_are_told_once() -> None:
+    copy = inside("aten::copy_", upload(), call("cudaStreamSynchronize", 20))
+    both = {"sync", "pageable_copy"}
+    assert blockers(*BODY, copy, *BODY).keys() == {"sync"}
+    assert blockers(*BODY, copy, *BODY, item(), item(), *BODY).keys() == both, "the repair told is for other waits"
+    assert blockers(*BODY, upload(), *BODY, item(), *BODY).keys() == both
+
+
+def test_of_a_stretch_that_is_no_step_nothing_is_counted_a_step() -> None:
+    found = analyze(told(*BODY, item(), *BODY, upload()).trace(), span="all")
+    region = find_region(found)
+    assert region is not None
+    messages = [seen.blocker.message for seen in find_blockers(found, region)]
+    assert len(messages) == 2
+    assert all("in this stretch" in message for message in messages)
+
+
+def test_a_share_of_typical_steps_says_so() -> None:
+    steady = blockers(loader(4000), gemm(500))["host_work"].blocker
+    paused = blockers(loader(4000), gemm(500), at_step(2, pause(30_000)))["host_work"].blocker
+    assert steady.message.endswith("of the traced time")
+    assert paused.message.endswith("of a typical traced step")
 
 
 def test_allocations_in_steady_steps_do_not_prevent_a_capture() -> None:
-    found = blockers(*BODY, call("cudaMalloc", 100))
+    found = blockers(*BODY, inside("aten::empty", call("cudaMalloc", 100)))
     assert found["allocation"].blocker.per_step == 1
     assert not found["allocation"].vetoes
+    assert all(handle.startswith("o-") for handle in found["allocation"].blocker.evidence)
 
 
 def test_changing_shapes_are_told_from_changing_kernels() -> None:
@@ -113,6 +140,7 @@ def test_one_odd_step_of_several_is_evidence_only() -> None:
     found = blockers(at_step(1, gemm(5)), *BODY)
     assert found.keys() == {"changing_kernels"}
     assert not found["changing_kernels"].vetoes
+    assert found["changing_kernels"].blocker.message == "kernels that change in one of the steps"
 
 
 def test_an_optimizer_that_counts_on_the_host() -> None:

@@ -11,14 +11,16 @@ import numpy as np
 
 from tracelens.advice.backward import returning_nodes
 from tracelens.advice.inner_waits import inner_waits
-from tracelens.advice.often import often
+from tracelens.advice.often import a_step, often
 from tracelens.advice.outside import stretches
 from tracelens.advice.patterns import FROM_HOST
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
 from tracelens.advice.scaler import wait_repair
 from tracelens.analysis.clocks import clocks_agree
+from tracelens.analysis.handles import handles_of
 from tracelens.analysis.results import Analysis
+from tracelens.analysis.table import Table
 from tracelens.analysis.typical import of_typical_steps
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.intervals import covered, length
@@ -73,15 +75,17 @@ def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]
     """All blockers of the counted steps; how long they hold up the device is that of typical ones, where the clocks of
     host and device tell."""
     typical, tell = of_typical_steps(analysis), clocks_agree(analysis.trace)
+    whose = "the traced time" if typical is analysis else "a typical traced step"
+    syncs = _syncs(analysis, region)
     found = (
-        _syncs(analysis, region),
-        _pageable(analysis),
+        syncs,
+        None if syncs is not None and syncs.vetoes and _are_waited_for(analysis) else _pageable(analysis),
         _host_inputs(analysis),
         _changes(region),
         _host_optimizer(analysis),
-        _allocations(analysis, typical.attribution.share("dispatch", "allocator") if tell else 0.0),
-        _loader(typical) if tell else None,
-        _outside(typical) if tell else None,
+        _allocations(analysis, typical.attribution.share("dispatch", "allocator") if tell else 0.0, whose),
+        _loader(typical, whose) if tell else None,
+        _outside(typical, whose) if tell else None,
         None if region.changes.lost_operators else _second_backward(analysis),
     )
     return tuple(seen for seen in found if seen is not None)
@@ -105,16 +109,30 @@ def _syncs(analysis: Analysis, region: Region) -> Observation | None:
     syncs = analysis.tables["syncs"].take(inner_waits(analysis))
     if not len(syncs):
         return None
-    counts = _per_step(analysis, syncs["row"])
-    causes = Counter(zip(syncs["operator"], syncs["call"], strict=True))
-    operator, call = causes.most_common(1)[0][0]
-    of = syncs.only("operator", operator).only("call", call)
+    counts, of = _per_step(analysis, syncs["row"]), _commonest(syncs)
+    operator, call = of["operator"][0], of["call"][0]
     place = next((place for place in of["where"] if place), operator)
     cause = f"{call} in {operator}" if operator else call
-    message = f"{often(counts, 'wait', ' for the device')}, {'mostly' if len(causes) > 1 else 'by'} {cause}"
+    each, most = a_step(analysis), "mostly" if len(of) < len(syncs) else "by"
+    message = f"{often(counts, 'wait', ' for the device', each)}, {most} {cause}"
     advice = wait_repair(analysis, of["row"], operator or "")
     found = _observe(counts, "sync", message, advice, place, tuple(of.first(EVIDENCE)["handle"]))
     return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1))
+
+
+def _commonest(syncs: Table) -> Table:
+    """The waits of the operator and the call that most are of."""
+    (operator, call), _ = Counter(zip(syncs["operator"], syncs["call"], strict=True)).most_common(1)[0]
+    return syncs.only("operator", operator).only("call", call)
+
+
+def _are_waited_for(analysis: Analysis) -> bool:
+    """Whether all copies of pageable memory are calls, or of operators, that make the waits told first: the same."""
+    links, copies = analysis.trace.links, _copies(analysis, PAGEABLE)
+    waits = _commonest(analysis.tables["syncs"].take(inner_waits(analysis)))["row"]
+    calls = links.launch[copies]
+    by = links.operator[calls]
+    return bool(np.all(np.isin(calls, waits) | ((by != ABSENT) & np.isin(by, links.operator[waits]))))
 
 
 def _between(region: Region) -> int:
@@ -130,20 +148,35 @@ def _copies(analysis: Analysis, pattern: re.Pattern[str]) -> Int64s:
 
 def _pageable(analysis: Analysis) -> Observation | None:
     """Copies from or to memory that is not pinned."""
-    counts = _per_step(analysis, _copies(analysis, PAGEABLE))
+    rows = _copies(analysis, PAGEABLE)
+    counts = _per_step(analysis, rows)
     if not counts.sum():
         return None
     advice = "Pin the host memory (pin_memory=True) and copy with non_blocking=True, outside the captured region."
-    return _observe(counts, "pageable_copy", often(counts, "transfer", " of pageable memory"), advice)
+    message = often(counts, "transfer", " of pageable memory", a_step(analysis))
+    return _observe(counts, "pageable_copy", message, advice, evidence=_handles(analysis, "k", rows))
+
+
+def _handles(analysis: Analysis, prefix: str, rows: Int64s) -> tuple[str, ...]:
+    """Handles of the first EVIDENCE of the rows."""
+    return tuple(str(handle) for handle in handles_of(analysis.trace, prefix, rows[:EVIDENCE]) if handle is not None)
+
+
+def _operators(analysis: Analysis, calls: Int64s) -> Int64s:
+    """Rows of the operators that made the calls, each once."""
+    found = np.unique(analysis.trace.links.operator[calls])
+    return found[found != ABSENT].astype(np.int64)
 
 
 def _host_inputs(analysis: Analysis) -> Observation | None:
-    """Copies from the host into the step."""
-    counts = _per_step(analysis, _copies(analysis, FROM_HOST))
+    """Copies from the host into the step, but those that pageable memory makes blockers of their own."""
+    rows = np.setdiff1d(_copies(analysis, FROM_HOST), _copies(analysis, PAGEABLE))
+    counts = _per_step(analysis, rows)
     if not counts.sum():
         return None
     advice = "Give the step static device tensors and copy each batch into them before the replay."
-    return _observe(counts, "host_input", often(counts, "input", " from the host"), advice)
+    message = often(counts, "input", " from the host", a_step(analysis))
+    return _observe(counts, "host_input", message, advice, evidence=_handles(analysis, "k", rows))
 
 
 def _changes(region: Region) -> Observation | None:
@@ -152,15 +185,16 @@ def _changes(region: Region) -> Observation | None:
     changes = region.changes
     if not (changes.kernels or changes.shapes):
         return None
+    proven = changes.unlike > 1 or region.steps < 3
+    between = "between steps" if proven else "in one of the steps"
     if not (changes.kernels and changes.operators):
-        id, what = "changing_shapes", "shapes that change between steps"
+        id, what = "changing_shapes", "shapes"
         advice = "Pad to a few fixed sizes (buckets) and keep one graph per size, or compile with dynamic=True."
     else:
-        id, what = "changing_kernels", "kernels that change between steps"
+        id, what = "changing_kernels", "kernels"
         advice = "Make the step's control flow independent of its data, or capture the parts that repeat."
-    proven = changes.unlike > 1 or region.steps < 3
-    stray = "" if proven else " (one of them)"
-    return Observation(Blocker(id, what + stray, None, changes.unlike / region.steps, advice), proven)
+    what = f"{what} that change {between}"
+    return Observation(Blocker(id, what, None, changes.unlike / region.steps, advice), proven)
 
 
 def _host_optimizer(analysis: Analysis) -> Observation | None:
@@ -176,7 +210,8 @@ def _host_optimizer(analysis: Analysis) -> Observation | None:
     if not counts.sum():
         return None
     advice = "Give the optimizer capturable=True (or fused=True with it), so that its step counters live on the device."
-    return _observe(counts, "host_optimizer", often(counts, "optimizer value", " read on the host"), advice)
+    message = often(counts, "optimizer value", " read on the host", a_step(analysis))
+    return _observe(counts, "host_optimizer", message, advice)
 
 
 def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
@@ -185,8 +220,8 @@ def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
     return np.isin(operators, analysis.trace.links.operator[calls])
 
 
-def _allocations(analysis: Analysis, typical: float) -> Observation | None:
-    """Calls that allocate or free device memory; typical: their share of a typical step."""
+def _allocations(analysis: Analysis, typical: float, whose: str) -> Observation | None:
+    """Calls that allocate or free device memory; typical: their share of a typical step, and whose that is."""
     events = analysis.trace.events
     rows = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
     counts = _per_step(analysis, rows)
@@ -194,23 +229,23 @@ def _allocations(analysis: Analysis, typical: float) -> Observation | None:
         return None
     advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
     share = typical if counts.min() else 0.0
-    taking = f", which hold up the device for {percent(share)} of the traced time" if share >= COSTLY else ""
-    message = often(counts, "call", " to allocate or free device memory") + taking
-    found = _observe(counts, "allocation", message, advice)
-    return replace(found, share=share)
+    taking = f", which hold up the device for {percent(share)} of {whose}" if share >= COSTLY else ""
+    message = often(counts, "call", " to allocate or free device memory", a_step(analysis)) + taking
+    evidence = _handles(analysis, "o", _operators(analysis, rows))
+    return replace(_observe(counts, "allocation", message, advice, evidence=evidence), share=share)
 
 
-def _loader(analysis: Analysis) -> Observation | None:
+def _loader(analysis: Analysis, whose: str) -> Observation | None:
     """A data loader that holds up the device."""
     share = analysis.attribution.share("dispatch", "input")
     if share < LOADER_SHARE:
         return None
     advice = "Load ahead: more workers, pinned memory, a prefetching copy stream; keep loading outside the region."
-    message = f"a data loader that holds up the device for {percent(share)} of the traced time"
+    message = f"a data loader that holds up the device for {percent(share)} of {whose}"
     return Observation(Blocker("host_work", message, None, 1.0, advice), True, share=share)
 
 
-def _outside(analysis: Analysis) -> Observation | None:
+def _outside(analysis: Analysis, whose: str) -> Observation | None:
     """Work without operators, in every counted step; what comes and goes is a pause."""
     found, tiles = stretches(analysis), analysis.window.tiles
     share = length(found) / max(analysis.attribution.window_ns, 1)
@@ -218,7 +253,7 @@ def _outside(analysis: Analysis) -> Observation | None:
     if share < LOADER_SHARE or not each.all():
         return None
     advice = "Move it out of the step: to a worker process, onto the device, or behind the launches of the next step."
-    message = f"host work outside PyTorch that holds up the device for {percent(share)} of the traced time"
+    message = f"host work outside PyTorch that holds up the device for {percent(share)} of {whose}"
     return Observation(Blocker("outside_work", message, None, 1.0, advice), True, share=share)
 
 
@@ -228,5 +263,6 @@ def _second_backward(analysis: Analysis) -> Observation | None:
     if not len(counts) or not counts.sum():
         return None
     advice = "Compile the modules apart, not the step that holds both backward passes, or add the losses and call one."
-    message = f"a later backward pass that returns to {often(counts, 'forward operator')} from before the first"
+    returns = often(counts, "forward operator", each=a_step(analysis))
+    message = f"a later backward pass that returns to {returns} from before the first"
     return _observe(counts, "second_backward", message, advice)

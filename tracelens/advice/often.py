@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from tracelens.analysis.results import Analysis
 from tracelens.model.events import Int64s
 from tracelens.model.units import counted
 
+STRETCHES: Final = frozenset({"whole", "range"})
+"""Windows that are no step, or that nobody knows to be one."""
 
-def often(counts: Int64s, noun: str, of: str = "") -> str:
+
+def a_step(analysis: Analysis) -> str:
+    """What a count of one step is of: "a step", or "in this stretch" where the window is none."""
+    return "in this stretch" if analysis.window.kind in STRETCHES else "a step"
+
+
+def often(counts: Int64s, noun: str, of: str = "", each: str = "a step") -> str:
     """ "2 waits for the device a step", "about 3 ... a step", "1 wait for the device in about 1 of 4 steps".
 
-    counts: how many each step has; of: what follows the noun."""
+    counts: how many each step has; of: what follows the noun; each: as `a_step` has it."""
     mean, steps = float(counts.mean()), len(counts)
     if mean >= 1:
         about = "" if mean == round(mean) else "about "
-        return f"{about}{counted(round(mean), noun)}{of} a step"
+        return f"{about}{counted(round(mean), noun)}{of} {each}"
     having = int((counts > 0).sum())
     return f"{counted(int(counts.max()), noun)}{of} in {_among(having, steps)}"
 

@@ -63,7 +63,7 @@ def recommend(case: Case) -> Recommendation:
         snippet=_code(case, chosen, after),
         fix_first=first,
         after_fix=after,
-        evidence=tuple(handle for seen in case.observed for handle in seen.blocker.evidence),
+        evidence=tuple(h for seen in case.observed if seen.first or seen.raises for h in seen.blocker.evidence),
         decided=is_decided(case.forms, case.now, sure),
     )
 

@@ -19,7 +19,7 @@ SHOWN_REASONS: Final = 4
 """Blockers told of one form; --json has them all."""
 ERROR_CELLS: Final = 200
 """Of an error's first line; --json has all of it."""
-_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)| for \d+ % of the traced time")
+_DETAILS: Final = re.compile(r", (?:mostly|by|which) | \(\d[\d,]* times\)| for \d+ % of (?:the|a typical) traced ")
 
 
 class FormRow(NamedTuple):

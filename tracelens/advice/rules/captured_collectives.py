@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule
 from tracelens.advice.verdict import choose
@@ -21,7 +22,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         "warning",
-        f"The graph would hold {counted(count, 'collective')} a step: every rank has to capture and replay them alike",
+        f"The graph would hold {counted(count, 'collective')} {a_step(analysis)}: every rank has to capture and replay "
+        "them alike",
         None,
         tuple(kernels.first(EVIDENCE)["example"]),
         "Run the collectives before the capture, capture on all ranks, and replay in step; a rank that skips a replay "

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
@@ -31,7 +32,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(ns / whole),
-        f"{percent(ns / whole)} of the device time converts element types: {counted(each, 'kernel')} a step",
+        f"{percent(ns / whole)} of the device time converts element types: {counted(each, 'kernel')} "
+        f"{a_step(analysis)}",
         per_step_ms(analysis, ns),
         evidence.handles(analysis, "k", evidence.longest(analysis, casts)),
         "Keep weights and activations in the type that the step computes in, or compile: fused, a cast is free. Replay "

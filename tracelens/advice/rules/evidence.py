@@ -99,6 +99,13 @@ def gaps_at(analysis: Analysis, times: Int64s) -> tuple[str, ...]:
     return tuple(gaps.take(np.unique(at[at >= 0])[:EVIDENCE])["handle"])
 
 
+def gaps_of(analysis: Analysis, *parts: str) -> tuple[str, ...]:
+    """Handles of the gaps with the longest stretches of these parts, each named as "dispatch.python", whatever most of
+    such a gap is."""
+    found = idle(analysis, *parts)
+    return gaps_at(analysis, found[np.argsort(found[:, 0] - found[:, 1], kind="stable")[:EVIDENCE], 0])
+
+
 def handles(analysis: Analysis, prefix: str, rows: Int64s) -> tuple[str, ...]:
     """Handles of the first EVIDENCE of the rows, by their prefix ("k" device work, "l" launches, "o" operators)."""
     if not len(rows):

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.arguments import parsed, tensors, width
+from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
@@ -41,7 +42,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         severity(share),
         f"{counted(len(late), 'collective')} {'waits' if len(late) == 1 else 'wait'} for a late rank: "
-        f"{milliseconds(per_step_ms(analysis, float(waited.sum())))} ms a step more than the data needs",
+        f"{milliseconds(per_step_ms(analysis, float(waited.sum())))} ms {a_step(analysis)} more than the data needs",
         per_step_ms(analysis, float(waited.sum())),
         evidence.handles(analysis, "k", rows[np.argsort(-waited, kind="stable")]),
         "Neither compile nor replay of this rank helps. Report each rank's trace by itself and look for the one whose "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, host_saving_ms, severity
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import percent
@@ -23,5 +24,5 @@ def lost_time(
         return None
     saving = host_saving_ms(analysis, forms, analysis.attribution.parts[class_name][part_name])
     mine = analysis.tables["gaps"].only("class", class_name).only("part", part_name)
-    evidence = tuple(mine.largest("ns", EVIDENCE)["handle"])
-    return Finding(rule, severity(share), title.format(share=percent(share)), saving, evidence, advice)
+    handles = tuple(mine.largest("ns", EVIDENCE)["handle"]) or evidence.gaps_of(analysis, part)
+    return Finding(rule, severity(share), title.format(share=percent(share)), saving, handles, advice)

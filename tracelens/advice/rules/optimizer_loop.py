@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
@@ -38,8 +39,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(share),
-        f"The optimizer launches {each:.0f} kernels a step, one tensor at a time, and the device waits for them for "
-        f"{percent(share)} of the traced time",
+        f"The optimizer launches {each:.0f} kernels {a_step(analysis)}, one tensor at a time, and the device waits for "
+        f"them for {percent(share)} of the traced time",
         host_saving_ms(analysis, forms, waiting),
         evidence.handles(analysis, "k", single),
         "Give it fused=True, or foreach=True; with capturable=True it can be captured. Where it has neither, "

@@ -37,7 +37,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"The idle {percent(idle)} of the traced time are mostly the profiler's{hides}: without it the step takes "
         f"about {milliseconds(eager)} ms, its kernels {milliseconds(busy)} ms",
         None,
-        (),
+        evidence.gaps_of(analysis, *evidence.PREPARING),
         "Do not take the gaps for what replay would save. Measure a step without the profiler to be sure; record "
         "without with_stack and record_shapes to see less of it.",
     )

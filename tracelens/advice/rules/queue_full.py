@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms
@@ -38,8 +39,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         "info",
-        f"The host is far ahead: launch calls wait {milliseconds(per_step_ms(analysis, spent))} ms a step for a full "
-        "queue",
+        f"The host is far ahead: launch calls wait {milliseconds(per_step_ms(analysis, spent))} ms {a_step(analysis)} "
+        "for a full queue",
         None,
         evidence.handles(analysis, "l", evidence.longest(analysis, waiting)),
         "Nothing is to be saved at the launches: the device is the limit. Only less or cheaper device work helps.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import percent
@@ -28,7 +29,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         severity(share),
         f"The device idles for {percent(share)} of the traced time although its next work is launched",
         None,
-        tuple(longest["handle"]),
+        tuple(longest["handle"]) or evidence.gaps_of(analysis, "device.dependency", "unknown.stalled"),
         "The host is not the cause, so launching less does not help. Look for a stream that waits for another or for a "
         "copy, and for work that the profiler did not record.",
     )

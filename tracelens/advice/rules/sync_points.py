@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.inner_waits import inner_waits
-from tracelens.advice.often import often
+from tracelens.advice.often import a_step, often
 from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
@@ -34,7 +34,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     return Finding(
         RULE.id,
         severity(high / window),
-        f"{_waits(analysis)} the queue" + (f", the dearest in {operator}" if operator else ""),
+        f"{_waits(analysis)} the queue" + (f", the costliest in {operator}" if operator else ""),
         host_saving_ms(analysis, forms, high),
         tuple(costly["handle"]),
         wait_repair(analysis, costly["row"][:1], operator),
@@ -46,11 +46,12 @@ def _waits(analysis: Analysis) -> str:
     syncs = analysis.tables["syncs"]
     every = evidence.counts(analysis, syncs["row"])
     inner = evidence.counts(analysis, syncs["row"][inner_waits(analysis)])
+    each = a_step(analysis)
     if inner.mean() < 1:
-        return f"{often(every, 'wait', ' for the device')} {'drains' if every.max() == 1 else 'drain'}"
+        return f"{often(every, 'wait', ' for the device', each)} {'drains' if every.max() == 1 else 'drain'}"
     around = round(float((every - inner).mean()))
     more = f" and {counted(around, 'other')}" if around else ""
-    return f"{often(inner, 'wait', f' for the device{more}')} {'drains' if every.max() == 1 else 'drain'}"
+    return f"{often(inner, 'wait', f' for the device{more}', each)} {'drains' if every.max() == 1 else 'drain'}"
 
 
 RULE: Final = Rule(
