@@ -196,6 +196,14 @@ def test_launches_without_a_kernel(lost: int, level: str) -> None:
     assert judged.level == level
 
 
+def test_calls_back_to_the_host_leave_no_kernel_to_miss() -> None:
+    builder = sound()
+    for at in range(12):
+        builder.call("cudaLaunchHostFunc", 10 + 20 * at, 2)
+    assert check(builder, "lost_launches").value == 0
+    assert trust(builder).level == "ok"
+
+
 def test_memsets_without_device_work_are_not_lost_launches() -> None:
     builder = sound()
     for number in range(12):

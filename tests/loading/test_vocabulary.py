@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracelens.loading.vocabulary import role
-from tracelens.model.events import Role
+from tracelens.loading.vocabulary import category, role
+from tracelens.model.events import Category, Role
 
 CALLS = {
     Role.LAUNCH: """
@@ -53,7 +53,7 @@ CALLS = {
         cudaStreamWaitEvent hipStreamWaitEvent cuStreamWaitEvent urEnqueueEventsWait
     """,
     Role.OTHER: """
-        cudaGetDeviceCount cudaEventQuery cudaStreamIsCapturing cudaStreamGetCaptureInfo
+        cudaLaunchHostFunc hipLaunchHostFunc cuLaunchHostFunc cudaGetDeviceCount cudaEventQuery cudaStreamIsCapturing cudaStreamGetCaptureInfo
         hipGetDevicePropertiesR0600 INVALID cudaOccupancyMaxActiveBlocksPerMultiprocessor
         cudaFuncGetAttributes cudaMemGetInfo cudaEventCreate hipStreamGetCaptureInfo_v2
         cudaPeekAtLastError cudaStreamQuery hipCtxGetCurrent cudaFuncSetAttribute hipGraphDestroy
@@ -67,3 +67,17 @@ CALLS = {
 )
 def test_the_role_of_a_call(name: str, expected: Role) -> None:
     assert role(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Kernel", Category.KERNEL),
+        ("kernel,extra", Category.KERNEL),
+        ("mine, gpu_memcpy", Category.COPY),
+        ("mine", Category.OTHER),
+        ("", Category.OTHER),
+    ],
+)
+def test_the_first_known_word_of_a_list_is_the_category(text: str, expected: Category) -> None:
+    assert category(text) == expected

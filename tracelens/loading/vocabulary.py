@@ -63,8 +63,11 @@ PHASES: Final = {
 ROLES: Final = (
     (Role.CAPTURE, r"BeginCapture|EndCapture|GraphInstantiate|GraphExec\w*Update|GraphUpload"),
     (Role.GRAPH_LAUNCH, r"GraphLaunch|EnqueueCommandBuffer|CommandListImmediateAppendCommandLists"),
-    (Role.OTHER, r"IsCapturing|GetCaptureInfo|LaunchKernelGetInfo|PushCallConfiguration|PopCallConfiguration"),
-    (Role.LAUNCH, r"Launch(Kernel|CooperativeKernel|HostFunc|Grid)|ModuleLaunch|LaunchByPtr"),
+    (
+        Role.OTHER,
+        r"LaunchHostFunc|IsCapturing|GetCaptureInfo|LaunchKernelGetInfo|PushCallConfiguration|PopCallConfiguration",
+    ),
+    (Role.LAUNCH, r"Launch(Kernel|CooperativeKernel|Grid)|ModuleLaunch|LaunchByPtr"),
     (Role.LAUNCH, r"EnqueueKernelLaunch|EnqueueCooperativeKernelLaunch|CommandListAppendLaunch|^runFunction"),
     (Role.COPY, r"^(cuda|hip|cu)Memcpy|EnqueueMemBuffer(Copy|Read|Write)|EnqueueUSMMemcpy|CommandListAppendMemoryCopy"),
     (Role.COPY, r"memcpy(DtoH|HtoD|DtoD)Async"),
@@ -85,8 +88,9 @@ ROLES: Final = (
 
 
 def category(text: str) -> Category:
-    """Category of an event by its `cat`."""
-    return CATEGORIES.get(text.lower(), Category.OTHER)
+    """Category of an event by its `cat`, which may list several after commas: by the first that is known."""
+    words = (word.strip() for word in text.lower().split(","))
+    return next((CATEGORIES[word] for word in words if word in CATEGORIES), Category.OTHER)
 
 
 def role(name: str) -> Role:
