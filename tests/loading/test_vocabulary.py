@@ -53,7 +53,8 @@ CALLS = {
         cudaStreamWaitEvent hipStreamWaitEvent cuStreamWaitEvent urEnqueueEventsWait
     """,
     Role.OTHER: """
-        cudaLaunchHostFunc hipLaunchHostFunc cuLaunchHostFunc cudaGetDeviceCount cudaEventQuery cudaStreamIsCapturing cudaStreamGetCaptureInfo
+        cudaLaunchHostFunc hipLaunchHostFunc cuLaunchHostFunc
+        cudaGetDeviceCount cudaEventQuery cudaStreamIsCapturing cudaStreamGetCaptureInfo
         hipGetDevicePropertiesR0600 INVALID cudaOccupancyMaxActiveBlocksPerMultiprocessor
         cudaFuncGetAttributes cudaMemGetInfo cudaEventCreate hipStreamGetCaptureInfo_v2
         cudaPeekAtLastError cudaStreamQuery hipCtxGetCurrent cudaFuncSetAttribute hipGraphDestroy
