@@ -100,8 +100,7 @@ def test_a_prediction_that_the_device_s_work_bounds_says_so() -> None:
     assert after is not None
     after |= {"verdict": "replay", "step_ms": 1.0, "low": 1.0, "high": 1.4}
     assert phrases.after_fix(document) == (
-        "After that: replay, 1.00 ms (predicted 1.00-1.40). It takes no less than the 1.00 ms that the device works "
-        "now."
+        "After that: replay, 1.00 ms (predicted 1.00-1.40). It cannot take less: the device's own work takes 1.00 ms."
     )
     after["low"] = 0.9
     assert phrases.after_fix(document).endswith("(predicted 0.90-1.40).")

@@ -50,7 +50,9 @@ async def test_a_trace_without_device_work_opens(tmp_path: Path) -> None:
     async with opened(path) as (app, pilot):
         for key in ("2", "3", "4", "5", "6", "7", "8", "1", "g", "G"):
             await pilot.press(key)
+        await pilot.pause()
         assert app.view == "overview"
+        assert shows(app, "There is no gap to go to")
 
 
 @pytest.mark.parametrize("size", [(1, 1), (16, 5), (34, 40), (59, 24), (80, 15)])

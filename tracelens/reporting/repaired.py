@@ -26,7 +26,7 @@ def _beside_device(document: Document, after: AfterFixEntry) -> str:
     works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
     if after["step_ms"] >= NO_GAIN * works:
         least = after["low"] >= after["step_ms"]
-        return f"It takes no less than the {units.milliseconds(works)} ms that the device works now." if least else ""
+        return f"It cannot take less: the device's own work takes {units.milliseconds(works)} ms." if least else ""
     fuses = after["verdict"] in ("compile", "both")
     counts = "fused kernels" if fuses else "streams that overlap as far as their events allow"
     return f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."

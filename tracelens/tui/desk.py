@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
 from textual import work
 from textual.message import Message
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from tracelens.tui.views.forms import FormsView
     from tracelens.tui.views.table import TablesView
     from tracelens.tui.views.timeline import TimelineView
+
+
+SAYS_WHY_NOT: Final = ("view_forms", "choose_trace", "next_gap", "previous_gap", "worst_gap")
+"""Actions that tell, where there is nothing for them, what they would need."""
 
 
 @runtime_checkable
@@ -340,5 +344,5 @@ class Desk(Entrance):
             return True
         if isinstance(self.screen, ModalScreen):
             return action == "quit"
-        says_why_not = action in ("view_forms", "choose_trace") and self.session is not None
+        says_why_not = action in SAYS_WHY_NOT and self.session is not None
         return registered.scope != EVERYWHERE or says_why_not or registered.valid(self.situation)

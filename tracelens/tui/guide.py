@@ -42,7 +42,9 @@ class Guide(Desk):
 
     async def on_walk(self, message: Walk) -> None:
         """Go to a gap in the timeline."""
-        if not self._waits(message):
+        if not self.situation.gaps:
+            self.say("There is no gap to go to: no device is seen idle between two pieces of its work.")
+        elif not self._waits(message):
             (await self.timeline()).walk(message.way)
 
     async def on_follow(self, message: Follow) -> None:
