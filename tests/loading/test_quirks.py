@@ -202,16 +202,29 @@ def test_ranks_merged_into_one_file_keep_their_launches(tmp_path: Path) -> None:
     assert trace.links.launch[rows].tolist() == (rows - 1).tolist()
 
 
-@pytest.mark.parametrize("skew", [0, 1, 15, 60, 1000])
-def test_ranks_with_all_correlations_alike_are_not_mixed_up(skew: int, tmp_path: Path) -> None:
+def alike_ranks(skew: int) -> list[dict[str, Any]]:
+    """Two ranks with the same correlations, one behind the other."""
     events: list[dict[str, Any]] = []
     for rank in (0, 1):
         for number in range(1, 6):
             at = 100 * number + skew * rank
             events.append(call(correlation=number, ts=at, dur=2) | {"pid": 100 + rank, "tid": 100 + rank})
             events.append(kernel(correlation=number, device=rank) | {"ts": at + 20, "pid": rank})
-    trace = load_events(events, tmp_path)
-    assert launches(trace) == [ABSENT] * 10
+    return events
+
+
+@pytest.mark.parametrize("skew", [0, 1, 15, 60, 1000])
+def test_ranks_one_behind_the_other_are_told_apart_by_their_place(skew: int, tmp_path: Path) -> None:
+    trace = load_events(alike_ranks(skew), tmp_path)
+    rows = np.flatnonzero(trace.events.device_work())
+    assert trace.links.launch[rows].tolist() == (rows - 1).tolist()
+
+
+@pytest.mark.parametrize("skew", [0, 1, 15, 60])
+@pytest.mark.parametrize("order", ["ts", "pid"])
+def test_ranks_with_all_correlations_alike_are_not_mixed_up(order: str, skew: int, tmp_path: Path) -> None:
+    events = sorted(alike_ranks(skew), key=lambda event: (event[order], event["ts"]))
+    assert launches(load_events(events, tmp_path)) == [ABSENT] * 10
 
 
 # -- vendors ----------------------------------------------------------------------------------------------

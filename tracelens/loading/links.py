@@ -41,8 +41,9 @@ def _parents(events: Events) -> Int32s:
 def _launches(events: Events, process: Processes) -> Int32s:
     """The call with the same correlation; of several the last begun before the device event.
 
-    Where processes use the same correlation, those that they do not share tell whose a device is; where none does, the
-    work stays unlinked: of ranks merged into one file, the call begun last may be another rank's.
+    Where processes use the same correlation, those that they do not share tell whose a device is, else its place in
+    the file; where neither does, the work stays unlinked: of ranks merged into one file, the call begun last may be
+    another rank's.
     """
     calls = _submitting(events)
     work = np.flatnonzero(events.device_work() & (events.correlation > 0))
@@ -52,6 +53,7 @@ def _launches(events: Events, process: Processes) -> Int32s:
     shared = np.isin(key[work], several)
     if shared.any():
         owner = _owners(events.device[work], process[found], (found != ABSENT) & ~shared)
+        owner = np.where(owner == ABSENT, _by_place(work, process, calls), owner)
         found[shared] = ABSENT
         known = np.flatnonzero(shared & (owner != ABSENT))
         found[known] = _latest(events, calls, work[known], key, process, owner[known])
@@ -93,6 +95,18 @@ def _owners(device: Int32s, process: Processes, sure: npt.NDArray[np.bool_]) -> 
         return np.full(len(device), ABSENT, dtype=np.int64)
     place = np.minimum(np.searchsorted(devices, device), len(devices) - 1)
     return np.where(devices[place] == device, most[first[place], 1], ABSENT).astype(np.int64)
+
+
+def _by_place(work: Rows, process: Processes, calls: Rows) -> Int64s:
+    """Process in whose part of the file each piece of work lies, where one process's events and work follow after the
+    other's, as in files written one behind the other; else ABSENT."""
+    calling = np.unique(process[calls])
+    rows = np.flatnonzero(np.isin(process, calling))
+    first = rows[np.append(True, np.diff(process[rows]) != 0)]
+    part = np.searchsorted(first, work, side="right") - 1
+    if len(first) > len(calling) or not np.isin(np.arange(len(first)), part).all():
+        return np.full(len(work), ABSENT, dtype=np.int64)
+    return np.where(part >= 0, process[first[part]], ABSENT).astype(np.int64)
 
 
 def _latest(
