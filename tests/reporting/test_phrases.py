@@ -258,6 +258,16 @@ def test_a_measurement_shows_its_prediction() -> None:
     assert line.startswith("Replay: 3.97 -> 0.56 ms (measured 0.55-0.57; predicted 0.52-0.60). ")
 
 
+def test_without_operators_nothing_is_said_to_be_free() -> None:
+    document = judged("replay", replay=Form(0.553, 0.521, 0.602, "predicted"))
+    document["trust"]["checks"].append(
+        {"id": "no_operators", "passed": False, "value": 0.0, "threshold": 1.0, "message": "no operators are recorded"}
+    )
+    told = phrases.alternatives(document)
+    assert "Nothing in the trace" not in told
+    assert told.endswith("What blocks replay may go unseen: the trace has no operators.")
+
+
 def test_the_other_forms_in_a_few_words() -> None:
     free = Form(0.553, 0.521, 0.602, "predicted")
     blocked = Form(None, None, None, "predicted", blockers=(example.SYNC,))

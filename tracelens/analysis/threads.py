@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.analysis.extent import device_rows
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace, among
 
 LED: Final = 0.5
@@ -34,24 +33,23 @@ def find_threads(trace: Trace, device: int) -> Threads:
 
     Of a process whose operators bear another process's number, as some tools write them, all threads of the trace
     count."""
-    work = _linked(trace, device_rows(trace, device))
+    events, links = trace.events, trace.links
+    every = np.flatnonzero(links.launch != ABSENT)
+    work = _kernels(trace, every[events.device[every] == device])
     if not len(work):
         return Threads(_every(trace), _every(trace))
     process = _process(trace, int(_calling(trace, work).argmax()))
-    kernels = _linked(trace, np.flatnonzero(trace.events.device_work()))
-    kernels = kernels[process[trace.events.lane[trace.links.launch[kernels]]]]
-    launching = _leading(trace, work, kernels)
-    operator = trace.links.operator[work[launching[trace.events.lane[trace.links.launch[work]]]]]
-    own = launching.copy()
-    own[trace.events.lane[operator[operator != ABSENT]]] = True
+    every = _kernels(trace, every[process[events.lane[links.launch[every]]]])
+    own = _leading(trace, work, every)
+    operator = links.operator[work[own[events.lane[links.launch[work]]]]]
+    own[events.lane[operator[operator != ABSENT]]] = True
     return Threads(own & process, process)
 
 
-def _linked(trace: Trace, rows: Int64s) -> Int64s:
-    """The kernels with a launch, for a thread that only copies is no step's; all such work where there are none."""
-    rows = rows[trace.links.launch[rows] != ABSENT]
-    kernels = rows[trace.events.category[rows] == Category.KERNEL]
-    return kernels if len(kernels) else rows
+def _kernels(trace: Trace, work: Int64s) -> Int64s:
+    """The kernels among device work, for a thread that only copies is no step's; all where there are none."""
+    kernels = work[trace.events.category[work] == Category.KERNEL]
+    return kernels if len(kernels) else work
 
 
 def _every(trace: Trace) -> Bools:

@@ -271,8 +271,8 @@ RULES: Final = (
         1,
         None,
         "{count} recorded",
-        "no operators are recorded, so dispatch cannot be told from other Python and what blocks a capture may be "
-        "missing; record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)",
+        "no operators are recorded: all of dispatch counts as python, and what blocks a capture may go unseen; record "
+        "with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (or XPU)",
         at_least=True,
         noun="operator",
     ),

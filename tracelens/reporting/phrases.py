@@ -201,8 +201,14 @@ def alternatives(document: Document) -> str:
     if advised == own or form["source"] != "predicted":
         return " ".join(told)
     reasons = blocked_by(form)
-    free = f"Nothing in the trace blocks {advised}."
-    return " ".join([*told, f"Blockers of {advised}: {reasons}." if reasons else free])
+    return " ".join([*told, f"Blockers of {advised}: {reasons}." if reasons else _free(document, advised)])
+
+
+def _free(document: Document, name: str) -> str:
+    """That nothing blocks a form, as far as the trace can tell: blockers are read from operators."""
+    if all(check["passed"] for check in document["trust"]["checks"] if check["id"] == "no_operators"):
+        return f"Nothing in the trace blocks {name}."
+    return f"What blocks {name} may go unseen: the trace has no operators."
 
 
 def confidence(document: Document) -> str:
