@@ -25,9 +25,11 @@ from tests.tui.screens import opened
 from tracelens.cli import view
 from tracelens.cli.main import main
 from tracelens.tui.app import TraceLens
+from tracelens.tui.leaving import LeftOnce
 from tracelens.tui.selection import Selection
 from tracelens.tui.terminal import lenient
 from tracelens.tui.views.table import TablesView
+from tracelens.tui.widgets.table import TableView
 
 PATIENCE_S = 30.0
 ODD_INPUT = {
@@ -188,6 +190,40 @@ async def test_sizes_that_wait_while_nothing_is_drawn_do_not_follow_each_other_f
         await pilot.pause()
         assert app.view == "kernels"
         assert app.screen.size == (100, 30)
+
+
+@pytest.mark.parametrize("overlay", ["e", "question_mark", "ctrl+p"])
+async def test_what_is_left_twice_takes_nothing_else_with_it(eager: Path, overlay: str) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press(overlay)
+        await pilot.pause()
+        over = app.screen
+        assert isinstance(over, LeftOnce)
+        over.dismiss()
+        over.dismiss()
+        await pilot.pause()
+        assert app.screen is not over
+        await pilot.press("3")
+        await pilot.pause()
+        assert app.view == "kernels"
+
+
+@pytest.mark.parametrize("message", [TableView.Chosen, TableView.Expanded])
+async def test_a_row_that_was_chosen_in_another_table_leads_nowhere(
+    eager: Path, message: type[TableView.Chosen | TableView.Expanded]
+) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("7")
+        await pilot.pause()
+        tables = app.tables
+        assert tables is not None
+        former, last = tables.grid.table, len(tables.grid.table) - 1
+        await pilot.press("9")
+        await pilot.pause()
+        assert len(tables.grid.table) <= last
+        tables.grid.post_message(message(former, last))
+        await pilot.pause()
+        assert app.view == "findings"
 
 
 async def test_a_defect_is_kept_for_the_command_line(eager: Path) -> None:

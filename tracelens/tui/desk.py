@@ -117,6 +117,8 @@ class Desk(Entrance):
         if self._first is not None:
             self._place = message.place
         self.session = self.atlas = self._whole = None
+        # What waits for lanes meant those of the trace that was open.
+        self._later.clear()
         opening = self._opening_of(message.path)
         opening.start()
         await self.begin(opening)

@@ -23,6 +23,7 @@ from textual.widgets import ContentSwitcher
 from tracelens.exitcodes import ExitCode
 from tracelens.tui import clipboard
 from tracelens.tui.actions import EVERYWHERE, bindings
+from tracelens.tui.leaving import LeftOnce
 from tracelens.tui.plain import PlainText
 from tracelens.tui.resizing import SizedOnce
 from tracelens.tui.rows import Look, Row, row, strong, wrapped
@@ -42,7 +43,7 @@ class Ground(SizedOnce, Screen[None]):
     focused = reactive[Widget | None](None, repaint=False)
 
 
-class Palette(SizedOnce, CommandPalette):
+class Palette(LeftOnce, CommandPalette):
     """The command palette; a page of it may be asked for before it has room for a line."""
 
     def _action_command_list(self, action: str) -> None:

@@ -9,12 +9,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tracelens.tui.resizing import SizedOnce
+from tracelens.tui.leaving import LeftOnce
 from tracelens.tui.rows import Look, Piece, Row, row
 from tracelens.tui.widgets.lines import Lines
 
 
-class TextDialog(SizedOnce, ModalScreen[None]):
+class TextDialog(LeftOnce, ModalScreen[None]):
     """Rows that scroll; Esc, q or Enter leaves."""
 
     DEFAULT_CSS = """
@@ -51,7 +51,7 @@ class TextDialog(SizedOnce, ModalScreen[None]):
         self._lines.scroll_relative(y=by, animate=False)
 
 
-class ChoiceDialog(SizedOnce, ModalScreen[str | None]):
+class ChoiceDialog(LeftOnce, ModalScreen[str | None]):
     """Choose one of a few by its key."""
 
     DEFAULT_CSS = """

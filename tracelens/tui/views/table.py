@@ -163,11 +163,14 @@ class TablesView(Vertical):
         self.post_message(Changed())
 
     def on_table_view_chosen(self, message: TableView.Chosen) -> None:
-        """Jump to the event of a row."""
-        self.post_message(Follow(self.shown.selection(message.row)))
+        """Jump to the event of a row, unless another table is shown by now."""
+        if message.table is self.shown.table:
+            self.post_message(Follow(self.shown.selection(message.row)))
 
     def on_table_view_expanded(self, message: TableView.Expanded) -> None:
-        """Show what a row stands for, or the row among the others again."""
+        """Show what a row stands for, or the row among the others again; unless another table is shown by now."""
+        if message.table is not self.shown.table:
+            return
         if self.shown is not self._known.get(self.name_shown):
             self.turn_to(self.name_shown)
         elif self.shown.expand is not None:

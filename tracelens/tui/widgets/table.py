@@ -32,14 +32,16 @@ class TableView(Widget, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """Enter was pressed on a row, or a row was clicked again."""
+        """Enter was pressed on a row of a table, or the row was clicked again."""
 
+        table: Table
         row: int
 
     @dataclass
     class Expanded(Message):
-        """The single events behind a row are asked for."""
+        """The single events behind a row of a table are asked for."""
 
+        table: Table
         row: int
 
     @dataclass
@@ -179,12 +181,12 @@ class TableView(Widget, can_focus=True):
     def action_jump(self) -> None:
         """Tell that this row is chosen."""
         if self.row != ABSENT:
-            self.post_message(self.Chosen(self.row))
+            self.post_message(self.Chosen(self.table, self.row))
 
     def action_events(self) -> None:
         """Tell that the events behind this row are asked for."""
         if self.row != ABSENT:
-            self.post_message(self.Expanded(self.row))
+            self.post_message(self.Expanded(self.table, self.row))
 
     def action_copy_table(self) -> None:
         """Tell that the table is to be copied."""
