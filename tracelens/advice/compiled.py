@@ -11,7 +11,15 @@ from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
-from tracelens.advice.host_time import call_gauge, host_scale, outside_time, records, replay_floor, with_outside
+from tracelens.advice.host_time import (
+    call_gauge,
+    host_scale,
+    outside_time,
+    records,
+    replay_floor,
+    slowness,
+    with_outside,
+)
 from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.parameters import layer_tensors
 from tracelens.advice.region import Region
@@ -87,7 +95,8 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> float:
     inputs = C.COMPILED_INPUT * layer_tensors(region)
     if region.training:
         inputs = C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters
-    return C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls + inputs
+    own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls + inputs
+    return slowness(region) * own
 
 
 def _working(region: Region, operators: Int64s) -> float:
@@ -128,7 +137,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
     else:
         turns = host + C.REGION_OVERHEAD * begun if begun else 0.0
         replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns)
-    host += C.REGION_OVERHEAD * (pieces - 1)
+    host = slowness(region) * (host + C.REGION_OVERHEAD * (pieces - 1))
     if len(region.waits) == 0:
         host += outside_time(region)
     if pieces == 1:

@@ -26,6 +26,8 @@ REFERENCE_CALL: Final = 5.2 * US
 """Median duration of a traced launch call on the average host of the calibration. [H200]"""
 CALL_RANGE: Final = (4.0 * US, 10.0 * US)
 """Launch calls outside are not a host's speed (a full queue, a blocked call). [H200: 4.5 to 9.7 seen]"""
+WAITED_FOR: Final = 0.5
+"""A device that is busy for less of the traced step waits for the host. [judgement]"""
 GAUGE_POWER: Final = 0.8
 """Exponent of the gauge: calls vary within a host too, so they tell less than their ratio. [H200, 63 steps: rms 14 %,
 15 % for 1, 22 % for 0]"""

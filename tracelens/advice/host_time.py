@@ -60,6 +60,13 @@ def call_gauge(region: Region) -> float:
     return region.speed * (C.REFERENCE_CALL / _call(region)) ** C.GAUGE_POWER
 
 
+def slowness(region: Region) -> float:
+    """How many times as slow as the slowest host of the calibration this one is. Launch calls tell it where the device
+    waits for them; where it does not, they may wait for a full queue."""
+    waited_for = region.busy < C.WAITED_FOR * region.recorded
+    return max(region.call / C.CALL_RANGE[1], 1.0) if waited_for else 1.0
+
+
 def _call(region: Region) -> float:
     """The median launch call in ns where it shows the host's speed, else the nearest that would."""
     low, high = C.CALL_RANGE

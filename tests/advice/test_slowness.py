@@ -1,0 +1,35 @@
+"""A host slower than those of the calibration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.advice.story import analysis, op
+from tracelens.advice import constants as C
+from tracelens.advice.compiled import predict_compile
+from tracelens.advice.eager import predict_eager
+from tracelens.advice.facts import Facts, facts_of
+from tracelens.advice.fusion import compile_device
+from tracelens.advice.host_time import slowness
+
+
+def facts(call: float, busy: float) -> Facts:
+    """A step of small products whose launch calls take so many ns, and the device's share of it."""
+    found = facts_of(analysis(*[op("aten::mm", 2, host=400)] * 20))
+    assert found is not None
+    return replace(found, region=replace(found.region, call=call, busy=busy * found.region.recorded))
+
+
+@pytest.mark.parametrize("times", [1, 2, 10])
+def test_compiled_code_is_as_much_slower_as_launch_calls_that_wait_for_nothing(times: float) -> None:
+    usual, slow = facts(C.CALL_RANGE[1], 0.1), facts(times * C.CALL_RANGE[1], 0.1)
+    assert slowness(slow.region) == pytest.approx(times)
+    taken = [predict_compile(found, compile_device(found), predict_eager(found), 1).mid for found in (usual, slow)]
+    assert taken[1] == pytest.approx(times * taken[0], rel=0.05)
+
+
+def test_long_calls_of_a_busy_device_and_short_ones_tell_nothing() -> None:
+    assert slowness(facts(100 * C.CALL_RANGE[1], 0.9).region) == 1
+    assert slowness(facts(C.CALL_RANGE[0] / 2, 0.1).region) == 1
