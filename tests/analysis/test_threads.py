@@ -8,6 +8,7 @@ import pytest
 
 from tests.build import HOST_PID, MAIN_THREAD, TraceBuilder
 from tracelens.analysis import analyze
+from tracelens.analysis.describe import describe
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.threads import find_threads
 
@@ -133,6 +134,24 @@ def test_another_process_in_the_file_changes_nothing_of_a_devices_steps(shift: i
         note = f"2 processes in this file: judged is the one that launches the work of device {device}"
         assert note in found.steps.notes
     assert not any("process" in note for note in alone.steps.notes)
+
+
+def test_another_process_that_compiles_does_not_make_a_window_cold() -> None:
+    merged = of_process(steps(), OTHER_PID, device=1)
+    frame = {"ph": "X", "cat": "cpu_op", "name": "CUDAGraphNode.record (dynamo_timed)", "tid": OTHER_PID}
+    merged.raw({**frame, "pid": OTHER_PID, "ts": 210, "dur": 150, "args": {}})
+    trace = merged.trace()
+    failed = [{check.id for check in analyze(trace, device=d).trust.checks if not check.passed} for d in (0, 1)]
+    assert "building" not in failed[0]
+    assert "building" in failed[1]
+
+
+@pytest.mark.parametrize(("thread", "most"), [(MAIN_THREAD, 25_000), (LOADER, 0)])
+def test_a_wait_of_another_thread_saves_nothing(thread: int, most: int) -> None:
+    trace = steps().sync(300, 25, "stream", thread=thread).trace()
+    found = describe(trace, "s-1", analyze(trace))
+    assert found["ns"] == 25_000
+    assert found["saving_if_removed"]["high_ns"] == most
 
 
 def test_waits_of_another_process_are_none_of_the_steps() -> None:

@@ -129,7 +129,8 @@ def _launch(trace: Trace, row: int) -> dict[str, Any]:
 
 
 def _sync(trace: Trace, row: int, analysis: Analysis | None) -> dict[str, Any]:
-    """Overlap and cost on one device as the sync table has them; over the whole trace outside its steps."""
+    """Overlap and cost on one device as the sync table has them; over the whole trace outside its steps. What another
+    thread than theirs waits for costs nothing."""
     timeline, steps = (analysis.timeline, analysis.steps) if analysis else _busiest(trace)
     rows = own_waits(trace, steps)
     counted, tiles = steps.owner[rows] != ABSENT, steps.window.tiles
@@ -138,7 +139,8 @@ def _sync(trace: Trace, row: int, analysis: Analysis | None) -> dict[str, Any]:
         counted, tiles = np.ones(len(rows), bool), np.array([[0, timeline.end.max(initial=0)]], dtype=np.int64)
     costs = sync_costs(timeline, tiles, trace.events.start[rows], trace.events.end[rows], counted)
     at = int(np.flatnonzero(rows[counted] == row)[0])
-    saving = {"low_ns": int(costs.low[at]), "high_ns": int(costs.high[at])}
+    own = bool(steps.threads.own[trace.events.lane[row]])
+    saving = {"low_ns": own * int(costs.low[at]), "high_ns": own * int(costs.high[at])}
     return {"busy_overlap_ns": int(costs.busy[at]), "saving_if_removed": saving}
 
 

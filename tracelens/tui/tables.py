@@ -86,7 +86,7 @@ def _where(session: Session, kind: str, rows: Int64s) -> npt.NDArray[np.int32]:
 
 
 def _in_window(session: Session, kind: str) -> npt.NDArray[np.bool_]:
-    """Device work by the step that launched it, operators by the time they start."""
+    """Device work by the step that launched it, operators of the steps' process by the time they start."""
     analysis, start = session.analysis, session.trace.events.start
     if kind == "kernels":
         return (analysis.steps.owner != ABSENT) & (session.trace.events.device == analysis.device)
@@ -94,7 +94,8 @@ def _in_window(session: Session, kind: str) -> npt.NDArray[np.bool_]:
     if not len(host):
         return np.ones(len(start), dtype=np.bool_)
     at = np.searchsorted(host[:, 0], start, side="right") - 1
-    return (at >= 0) & (start < host[np.maximum(at, 0), 1])
+    inside = (at >= 0) & (start < host[np.maximum(at, 0), 1])
+    return inside & analysis.steps.threads.process[session.trace.events.lane]
 
 
 def _count(value: float) -> str:
