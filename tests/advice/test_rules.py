@@ -160,6 +160,12 @@ def test_rules_survive_what_a_trace_lacks(lacking: str) -> None:
     assert lacking in ("kernels only", "no operators", "one kernel", "no shapes") or not told
 
 
+def test_pageable_copies_are_counted_as_what_they_block() -> None:
+    found = advise(analysis(upload(), upload(), *[pointwise()] * 10)).findings
+    (title,) = (finding.title for finding in found if finding.rule == "pageable_copies")
+    assert title.startswith("2 transfers of pageable memory a step go through a buffer of the driver's")
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_metadata_is_complete(rule: Rule) -> None:
     assert rule.title

@@ -13,7 +13,7 @@ from tracelens.advice.backward import returning_nodes
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import a_step, often
 from tracelens.advice.outside import stretches
-from tracelens.advice.patterns import FROM_HOST
+from tracelens.advice.patterns import FROM_HOST, PAGEABLE
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
 from tracelens.advice.scaler import wait_repair
@@ -39,7 +39,6 @@ EVIDENCE: Final = 5
 """Handles named by one blocker."""
 LOADER_SHARE: Final = 0.05
 """Share of the window in the data loader from which it is worth moving out. [judgement]"""
-PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
 OPTIMIZER: Final = re.compile(r"^Optimizer\.step")
 SCALAR_READ: Final = re.compile(r"^aten::_local_scalar_dense$")
 

@@ -98,6 +98,8 @@ BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.
 """Copies that stay on the device: those of the compiler's own kernels."""
 FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
 """Copies from the host."""
+PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
+"""Copies from or to memory that is not pinned."""
 CONVERTS: Final = re.compile(r"^(?:to|_to_copy)$")
 """Operators that copy into a tensor of their own."""
 HARDWARE: Final = re.compile(

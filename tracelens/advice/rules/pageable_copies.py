@@ -7,10 +7,14 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.advice.often import a_step, often
+from tracelens.advice.patterns import PAGEABLE
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
 from tracelens.analysis.results import Analysis
-from tracelens.model.units import counted
+from tracelens.model.events import Category
+from tracelens.model.names import named
 
 PINNED_SPEED: Final = 2.0
 """Pageable copies run at about half the speed of pinned ones, through a staging buffer. [literature]"""
@@ -23,17 +27,24 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     pageable = kernels.take(np.array(["pageable" in name.lower() for name in kernels["name"]], dtype=np.bool_))
     if not len(pageable):
         return None
-    count, ns = int(pageable["count"].sum()), float(pageable["total_ns"].sum())
-    exposed = min(ns, float(analysis.attribution.parts["kernel"]["copy"]))
+    exposed = min(float(pageable["total_ns"].sum()), float(analysis.attribution.parts["kernel"]["copy"]))
     return Finding(
         RULE.id,
         severity(exposed / max(analysis.attribution.window_ns, 1)),
-        f"{counted(count, 'copy', 'copies')} {'uses' if count == 1 else 'use'} pageable host memory",
+        _title(analysis),
         per_step_ms(analysis, exposed * (1 - 1 / PINNED_SPEED)),
         tuple(pageable.first(EVIDENCE)["example"]),
         "Keep the host side pinned (the DataLoader has pin_memory=True) and copy with non_blocking=True; pinning it in "
         "the step blocks as well.",
     )
+
+
+def _title(analysis: Analysis) -> str:
+    """The transfers, in the words of what they block."""
+    rows = evidence.work(analysis, Category.COPY)
+    counts = evidence.counts(analysis, rows[named(analysis.trace, rows, PAGEABLE)])
+    told = often(counts, "transfer", " of pageable memory", a_step(analysis))
+    return f"{told} {'goes' if counts.max() == 1 else 'go'} through a buffer of the driver's"
 
 
 RULE: Final = Rule(
