@@ -20,6 +20,7 @@ from textual.driver import Driver
 from textual.events import Resize
 from textual.geometry import Size
 from textual.widget import MountError
+from textual.widgets import Input
 
 from tests.tui.screens import opened
 from tracelens.cli import view
@@ -224,6 +225,22 @@ async def test_a_row_that_was_chosen_in_another_table_leads_nowhere(
         tables.grid.post_message(message(former, last))
         await pilot.pause()
         assert app.view == "findings"
+
+
+async def test_what_is_typed_while_the_palette_is_being_left_is_no_defect(eager: Path) -> None:
+    async with opened(eager) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        palette, line = app.screen, app.screen.query_one(Input)
+        await palette.query("*").remove()
+        for typed in ("gap", ""):
+            palette.post_message(Input.Changed(line, typed))
+            await pilot.pause()
+        palette.dismiss()
+        await pilot.pause()
+        await pilot.press("3")
+        await pilot.pause()
+        assert app.view == "kernels"
 
 
 async def test_a_defect_is_kept_for_the_command_line(eager: Path) -> None:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.containers import Vertical
+from textual.css.query import NoMatches
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.reactive import reactive
@@ -45,6 +46,19 @@ class Ground(SizedOnce, Screen[None]):
 
 class Palette(LeftOnce, CommandPalette):
     """The command palette; a page of it may be asked for before it has room for a line."""
+
+    def __init__(self) -> None:
+        super().__init__(id="--command-palette")
+        self._parts: dict[object, Widget] = {}
+
+    def query_one(self, selector: Any, expect_type: Any = None) -> Any:  # noqa: ANN401 - as textual has it
+        """A part of it, also once it has been left: what is typed or found until then ends up there."""
+        try:
+            self._parts[selector] = super().query_one(selector, expect_type)
+        except NoMatches:
+            if selector not in self._parts:
+                raise
+        return self._parts[selector]
 
     def _action_command_list(self, action: str) -> None:
         with suppress(KeyError):
@@ -228,7 +242,7 @@ class Shell(App[int]):
     def action_command_palette(self) -> None:
         """Find a command, a kernel or a time."""
         if not isinstance(self.screen, CommandPalette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(Palette())
 
     def action_toggle_dark(self) -> None:
         """Dark to light, and back; plain colours stay plain."""
