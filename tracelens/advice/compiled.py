@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -23,6 +23,7 @@ from tracelens.advice.host_time import (
 from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.parameters import layer_tensors
 from tracelens.advice.region import Region
+from tracelens.advice.terms import DEVICE, HOST, slower
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, Category, Int64s, Role
 from tracelens.model.nesting import nearest
@@ -41,15 +42,28 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     """The slower of the compiled host and the compiled device; `pieces` regions between blocking waits."""
     if compiled.untraceable:
         extra = C.BROKEN_COMPILE * eager.mid
-        return Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
-    outside = outside_time(facts.region)
-    host = _host(facts.region, compiled, pieces) + (0.0 if len(facts.region.waits) else outside + compiled.awaited)
+        broken = Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
+        return broken.told("eager_ns + broken_ns", "untraceable", eager_ns=eager.mid, broken_ns=extra)
+    costs = _host(facts.region, compiled, pieces)
+    if not len(facts.region.waits):
+        costs |= {"outside_ns": outside_time(facts.region), "awaited_ns": compiled.awaited}
+    host = sum(costs.values())
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     begun = _begun(facts, compiled) * (C.GUARDS + C.GENERATED_LAUNCH + C.LAUNCH_LATENCY + C.SYNC_RETURN)
     sigma = C.COMPILED_TRAINING_SIGMA if facts.region.training else C.COMPILED_SIGMA
     mid = slower_of(host - begun, device.mid, sigma) + begun
-    device = device + Estimate(begun, 0.5 * begun, 1.5 * begun)
-    inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], device.low), max(host * C.COMPILED_SPREAD[1], device.high))
+    busy = device + Estimate(begun, 0.5 * begun, 1.5 * begun)
+    inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], busy.low), max(host * C.COMPILED_SPREAD[1], busy.high))
+    waited = (" - begun_ns", " + begun_ns") if begun else ("", "")
+    inside = inside.told(
+        f"max({' + '.join(costs)}{waited[0]}, {device.terms.formula}) + unsure_ns{waited[1]}",
+        slower(host - begun, device.mid),
+        **costs,
+        **device.terms.values,
+        begun_ns=begun,
+        unsure_ns=mid - begun - max(host - begun, device.mid),
+        pieces=pieces,
+    )
     return with_outside(inside, facts.region) if len(facts.region.waits) else inside
 
 
@@ -58,14 +72,16 @@ def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturabl
 
     alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory."""
     if compiled.awaited > 0 or (not capturable and compiled.from_host > C.HOST_SHARE * compiled.device):
-        more = C.SKIPPED_GRAPHS
-        return Both(Estimate((1 + more) * alone.mid, alone.low, (1 + 2 * more) * alone.high), "reduce-overhead")
+        more, why = C.SKIPPED_GRAPHS, "copy_awaited" if compiled.awaited > 0 else "copies_from_host"
+        skipped = Estimate((1 + more) * alone.mid, alone.low, (1 + 2 * more) * alone.high)
+        told = skipped.told("compile_ns + skipped_ns", why, compile_ns=alone.mid, skipped_ns=more * alone.mid)
+        return Both(told, "reduce-overhead")
     spacing = compiled.library_spacing + C.NODE_SPACING * compiled.generated_kernels
     device = _device(facts, compiled, spacing)
-    launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH)
+    launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH).told("graph_launch_ns", graph_launch_ns=C.GRAPH_LAUNCH)
     if capturable:
         replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
-        return Both(with_outside(replayed.at_least(replay_floor(facts.region)), facts.region), "manual")
+        return Both(with_outside(replayed.at_least(HOST, floor_ns=replay_floor(facts.region)), facts.region), "manual")
     if compiled.untraceable:
         return Both(_untraceable(facts.region), "reduce-overhead")
     replayed = device + launch + tree_copies(facts.region, facts.bandwidth.rate)
@@ -86,7 +102,7 @@ def _begun(facts: Facts, compiled: Compiled) -> float:
     return len(waits) - float(inside.sum()) + (max(1 - behind / C.GUARDS, 0.0) if behind else 0.0)
 
 
-def _host(region: Region, compiled: Compiled, pieces: int) -> float:
+def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
     """Guards per region, a launch per generated kernel, the library calls left, and what
     parameters cost: in training autograd's share as well."""
     working = _working(region, compiled.library_calls) - records(region, _within(region, compiled.library_calls))
@@ -95,8 +111,10 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> float:
     inputs = C.COMPILED_INPUT * layer_tensors(region)
     if region.training:
         inputs = C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters
-    own = C.GUARDS * pieces + C.GENERATED_LAUNCH * compiled.generated_kernels + calls + inputs
-    return slowness(region) * own
+    launches = C.GENERATED_LAUNCH * compiled.generated_kernels
+    own = {"guards_ns": C.GUARDS * pieces, "generated_launches_ns": launches}
+    own |= {"library_calls_ns": calls, "parameters_ns": inputs}
+    return {name: slowness(region) * cost for name, cost in own.items()}
 
 
 def _working(region: Region, operators: Int64s) -> float:
@@ -121,10 +139,20 @@ def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
     low, high = C.FUSED_SPREAD[0] / unsure, C.FUSED_SPREAD[1] * unsure
     single = compiled.single_precision
     rest, factor = compiled.library - single, facts.sustained
-    return Estimate(
+    device = Estimate(
         factor.mid * compiled.device + gaps,
         factor.low * rest + C.SINGLE_PRECISION_SPREAD[0] * single + low * compiled.generated + gaps / 2,
         factor.high * rest + C.SINGLE_PRECISION_SPREAD[1] * single + high * compiled.generated + gaps,
+    )
+    return device.told(
+        "library_ns + generated_ns + spacing_ns",
+        DEVICE,
+        library_ns=factor.mid * compiled.library,
+        generated_ns=factor.mid * compiled.generated,
+        spacing_ns=gaps,
+        generated_kernels=compiled.generated_kernels,
+        replaced_kernels=compiled.replaced,
+        replaced_ns=compiled.replaced_ns,
     )
 
 
@@ -136,23 +164,35 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters
     else:
         turns = host + C.REGION_OVERHEAD * begun if begun else 0.0
-        replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns)
-    host = slowness(region) * (host + C.REGION_OVERHEAD * (pieces - 1))
+        replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns).told("turns_ns", turns_ns=turns)
+    costs = {"entry_ns": host, "regions_ns": C.REGION_OVERHEAD * (pieces - 1)}
+    costs = {name: slowness(region) * cost for name, cost in costs.items()}
     if len(region.waits) == 0:
-        host += outside_time(region)
+        costs["outside_ns"] = outside_time(region)
+    both = replayed.at_least(HOST, **costs).told("{}", pieces=pieces)
+    host = sum(costs.values())
     if pieces == 1:
-        return Estimate(max(host, replayed.mid), max(0.75 * host, replayed.low), max(1.5 * host, replayed.high))
-    mid = max(host, replayed.mid) + (0.6 * min(host, replayed.mid) if region.training else 0.0)
-    return Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)
+        return replace(both, low=max(0.75 * host, replayed.low), high=max(1.5 * host, replayed.high))
+    alternating = 0.6 * min(host, replayed.mid) if region.training else 0.0
+    mid = both.mid + alternating
+    cut = Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid, both.terms)
+    return cut.told("{} + alternating_ns", alternating_ns=alternating)
 
 
 def _untraceable(region: Region) -> Estimate:
-    whole = region.host * host_scale(region).mid * (1 + C.BROKEN_REPLAY)
-    return Estimate(whole, C.BROKEN_SPREAD[0] * whole, C.BROKEN_SPREAD[1] * whole)
+    host = region.host * host_scale(region).mid
+    whole = host * (1 + C.BROKEN_REPLAY)
+    broken = Estimate(whole, C.BROKEN_SPREAD[0] * whole, C.BROKEN_SPREAD[1] * whole)
+    return broken.told("host_ns + broken_ns", "untraceable", host_ns=host, broken_ns=C.BROKEN_REPLAY * host)
 
 
 def in_pieces(eager: Estimate, host: float, share: float, device: float = inf) -> Estimate:
     """A step whose regions are too short to gain on the host: eager, and a share of its host time on top. It takes no
     longer than its host and its compiled device, so many ns, in turns."""
     mid = min(eager.mid, host + device) + share * host
-    return Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)
+    cut = Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)
+    if device == inf:
+        return cut.told("eager_ns", "stays_eager", eager_ns=eager.mid)
+    formula = "min(eager_ns, host_ns + device_ns) + broken_ns"
+    values = {"eager_ns": eager.mid, "host_ns": host, "device_ns": device, "broken_ns": share * host}
+    return cut.told(formula, "in_turns", **values)

@@ -6,18 +6,23 @@ from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
 from tracelens.advice.host_time import host_scale
-from tracelens.advice.schedule import eager_period
+from tracelens.advice.schedule import eager_period, queued
+from tracelens.advice.terms import slower
 
 
 def predict_eager(facts: Facts) -> Estimate:
     """Time of the repeated step: launches at the host's own speed, device work as traced."""
     region, host, device = facts.region, host_scale(facts.region), facts.sustained
     overlap = facts.span(C.STREAM_SPACING).overlap
-    return Estimate(
+    period = Estimate(
         eager_period(region, overlap, host.mid, device.mid),
         eager_period(region, overlap, host.low, device.low),
         eager_period(region, overlap, host.high, device.high),
     )
+    own, work = host.mid * region.host, float(queued(region, overlap, device.mid).sum())
+    waiting = period.mid - max(own, work)
+    formula = "max(host_ns, device_ns) + waiting_ns"
+    return period.told(formula, slower(own, work), host_ns=own, device_ns=work, waiting_ns=waiting)
 
 
 def as_recorded(facts: Facts, own: Estimate) -> Estimate:
@@ -27,4 +32,6 @@ def as_recorded(facts: Facts, own: Estimate) -> Estimate:
     meet, where matrix work can reach it."""
     limit = facts.sustained
     slack = limit.high / limit.mid if limit.high > C.DEVICE_SPREAD[1] else C.BETWEEN_RUNS
-    return own.at_most(limit.mid * facts.region.recorded, slack)
+    recorded = limit.mid * facts.region.recorded
+    known = own.at_most(recorded, slack)
+    return known.told("min({}, recorded_ns)", "as_recorded", recorded_ns=recorded) if recorded < own.mid else known

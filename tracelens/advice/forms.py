@@ -64,7 +64,7 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         compile = in_pieces(now, host, C.BROKEN_COMPILE, device)
         fused = in_pieces(now, host, C.BROKEN_REPLAY, device + input_copies(region, facts.bandwidth.rate).mid)
     elif blocked.pieces > LOOP:
-        fused = fused.at_least(C.LOOPED_REPLAY * compile.mid)
+        fused = fused.at_least("looped", looped_ns=C.LOOPED_REPLAY * compile.mid)
     unlike = unlikeness(region.trace, region.device.name)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling, capturing = _set_up(region)

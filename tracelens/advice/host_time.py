@@ -7,6 +7,7 @@ from dataclasses import replace
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, spread
 from tracelens.advice.region import Region
+from tracelens.advice.terms import HOST
 
 
 def host_scale(region: Region) -> Estimate:
@@ -39,8 +40,8 @@ def with_outside(inside: Estimate, region: Region) -> Estimate:
     """A step whose host works outside as well: after a wait the device idles meanwhile, else it works on."""
     outside = outside_time(region)
     if len(region.waits):
-        return inside + Estimate(outside, outside, outside)
-    return inside.at_least(replay_floor(region) + outside) if outside else inside
+        return inside + Estimate(outside, outside, outside).told("outside_ns", outside_ns=outside)
+    return inside.at_least(HOST, floor_ns=replay_floor(region), outside_ns=outside) if outside else inside
 
 
 def replay_floor(region: Region) -> float:

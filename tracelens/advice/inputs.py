@@ -35,7 +35,8 @@ def input_copies(region: Region, bandwidth: float) -> Estimate:
     A trace does not say which tensors are inputs; those of the step's first operator stand in for them, and those of
     the first on each stream that waited for nothing. There may be as much again, hence the range's end."""
     copy = 2 * sum(_input_bytes(region)) / bandwidth
-    return Estimate(C.INPUT_COPY + copy, copy, 2 * (C.INPUT_COPY + copy))
+    whole = C.INPUT_COPY + copy
+    return Estimate(whole, copy, 2 * whole).told("input_copies_ns", input_copies_ns=whole)
 
 
 def tree_copies(region: Region, bandwidth: float) -> Estimate:
@@ -44,7 +45,7 @@ def tree_copies(region: Region, bandwidth: float) -> Estimate:
     rate = C.TREE_COPY_RATE * bandwidth
     again = [size for size in _read_again(region) if 2 * size / rate > C.TREE_COPY]
     copy = max(2 * sum(_input_bytes(region)) / rate, C.TREE_COPY) + 2 * sum(again) / rate
-    return Estimate(copy, 0.5 * copy, 2 * copy)
+    return Estimate(copy, 0.5 * copy, 2 * copy).told("input_copies_ns", input_copies_ns=copy)
 
 
 def _input_bytes(region: Region) -> list[int]:

@@ -58,7 +58,7 @@ def unusable(recorded: Mapping[str, Record]) -> tuple[str, ...]:
 def beside(predicted: Form, measured: Form) -> Form:
     """A measurement with the prediction beside it; one that could not run keeps what the prediction says of it."""
     known = measured.blockers or (predicted.blockers if measured.step_ms is None else ())
-    return replace(measured, predicted=_triple(predicted), blockers=known)
+    return replace(measured, predicted=_triple(predicted), terms=predicted.terms, blockers=known)
 
 
 def _form(record: Record) -> Form | None:
@@ -77,6 +77,7 @@ def _form(record: Record) -> Form | None:
         steps=None if steps is None else int(steps),
         blockers=(*_blockers(record.get("blockers")), *_reasons(record)),
         predicted=None,
+        terms=None,
         outputs=outputs if outputs in OUTPUTS else "unchecked",
         error=None if error is None else _cut(error),
         **{key: _number(record.get(key)) for key in NUMBERS},

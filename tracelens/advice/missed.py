@@ -23,4 +23,5 @@ def missed(own: str, form: Form | None, device_ms: float) -> float:
 def scaled(form: Form, factor: float) -> Form:
     """The form with its time and range times a factor."""
     step, low, high = (None if ms is None else factor * ms for ms in (form.step_ms, form.low, form.high))
-    return replace(form, step_ms=step, low=low, high=high)
+    terms = form.terms if form.terms is None or factor == 1 else form.terms.told("({}) * missed", missed=factor)
+    return replace(form, step_ms=step, low=low, high=high, terms=terms)

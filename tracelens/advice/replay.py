@@ -8,6 +8,7 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.host_time import replay_floor, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.schedule import graph_spacing
+from tracelens.advice.terms import DEVICE, HOST
 
 
 def predict_replay(facts: Facts) -> Estimate:
@@ -18,5 +19,11 @@ def predict_replay(facts: Facts) -> Estimate:
         facts.sustained.low * (span.least + span.expected) / 2,
         facts.sustained.high * (span.most + span.expected) / 2 + C.GRAPH_LAUNCH,
     )
+    device = device.told(
+        "device_ns + graph_launch_ns",
+        DEVICE,
+        device_ns=facts.sustained.mid * span.expected,
+        graph_launch_ns=C.GRAPH_LAUNCH,
+    )
     replayed = device + input_copies(facts.region, facts.bandwidth.rate)
-    return with_outside(replayed.at_least(replay_floor(facts.region)), facts.region)
+    return with_outside(replayed.at_least(HOST, floor_ns=replay_floor(facts.region)), facts.region)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tracelens.advice.terms import Terms
 from tracelens.model.forms import FORMS as FORMS
 
 NO_GRAPH = "no_graph"
@@ -44,6 +45,8 @@ class Form:
     blockers: tuple[Blocker, ...] = ()
     predicted: tuple[float, float, float] | None = None
     """(step_ms, low, high) of the prediction beside a measurement."""
+    terms: Terms | None = None
+    """What the predicted time is made of."""
     setup_s: float | None = None
     break_even_steps: float | None = None
     peak_mib: float | None = None

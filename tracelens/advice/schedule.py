@@ -124,7 +124,7 @@ def eager_period(region: Region, overlap: float, host_scale: float, device_scale
 
     One queue in launch order: work starts a latency after its launch or when the work before it is done; a wait
     holds the host until the queue is empty. Work of several streams is shortened to what overlap leaves of it."""
-    duration = (region.duration * device_scale + C.STREAM_SPACING) * overlap
+    duration = queued(region, overlap, device_scale)
     reach, work = _stretches(region, host_scale * region.issued + C.LAUNCH_LATENCY, duration)
     waits = (host_scale * region.wait_at).tolist()
     now = done = finished = 0.0
@@ -136,6 +136,11 @@ def eager_period(region: Region, overlap: float, host_scale: float, device_scale
                 shift += max(done - shift - waits[at], 0.0) + C.SYNC_RETURN
         now = shift + host_scale * region.host
     return done - finished
+
+
+def queued(region: Region, overlap: float, device_scale: float) -> Floats:
+    """(n) ns that each piece of work takes of the queue."""
+    return (region.duration * device_scale + C.STREAM_SPACING) * overlap
 
 
 def _stretches(region: Region, issued: Floats, duration: Floats) -> tuple[list[float], list[float]]:

@@ -1,0 +1,85 @@
+"""What a predicted time is made of: the terms of its formula, and which side or rule decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+HOST: Final = "host_bound"
+DEVICE: Final = "device_bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A predicted time as it can be redone by hand."""
+
+    formula: str = ""
+    """The step in ns: names of values with +, -, *, min and max."""
+    decided_by: str = ""
+    """One of DECIDED."""
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    """ns (names in _ns), counts and factors, all of TERMS. Those that the formula does not name tell what others are
+    of."""
+
+    def told(self, formula: str, by: str = "", **values: float) -> Terms:
+        """The terms of a time that is made from this one, for whose formula "{}" stands."""
+        return Terms(formula.format(self.formula), by or self.decided_by, {**self.values, **values})
+
+    def __add__(self, other: Terms) -> Terms:
+        formula = " + ".join(filter(None, (self.formula, other.formula)))
+        return Terms(formula, self.decided_by or other.decided_by, {**self.values, **other.values})
+
+
+def slower(host: float, device: float) -> str:
+    """Which of two times sets the step."""
+    return HOST if host > device else DEVICE
+
+
+DECIDED: Final = {
+    HOST: "The host takes longer than the device.",
+    DEVICE: "The device takes longer than the host.",
+    "as_recorded": "The step takes no longer than it was traced.",
+    "stays_eager": "The compiler leaves a training step that waits for the device several times to eager.",
+    "in_turns": "Waits cut the step into pieces too short to gain on the host.",
+    "looped": "A loop that waits for the device in its body keeps much of the compiled time.",
+    "untraceable": "The compiler leaves recurrent layers to eager.",
+    "copy_awaited": "The compiler makes no CUDA Graphs, as the step waits for a copy from the host inside it.",
+    "copies_from_host": "The compiler makes no CUDA Graphs, as copies from the host take much of the step.",
+}
+"""What decides a predicted time."""
+TERMS: Final = {
+    "host_ns": "Host time of a step without the profiler, which the trace's launch calls gauge.",
+    "device_ns": "Device work of a step: as traced in eager mode, in a graph with its spacing, fused where compiled.",
+    "waiting_ns": "What host and device wait for each other beyond the slower of them: launch latency, waits.",
+    "recorded_ns": "The step as it was traced, at sustained clocks.",
+    "eager_ns": "The step in eager mode.",
+    "compile_ns": "The step compiled, without graphs.",
+    "library_ns": "Device time of the kernels that stay as they are: libraries, copies.",
+    "generated_ns": "Device time of the generated kernels.",
+    "generated_kernels": "Kernels that the compiler generates.",
+    "replaced_kernels": "Kernels of the trace that the generated ones replace.",
+    "replaced_ns": "Device time of these, as traced.",
+    "spacing_ns": "Gaps between the kernels.",
+    "pieces": "Stretches of launches that waits leave, each compiled for itself.",
+    "guards_ns": "Host time to check that compiled code fits its inputs, once for each piece.",
+    "generated_launches_ns": "Host time to launch the generated kernels.",
+    "library_calls_ns": "Host time of the operators that stay calls.",
+    "parameters_ns": "Host time for tensors that compiled code is given; in training of autograd as well.",
+    "awaited_ns": "Copies from the host that compiled code waits for.",
+    "begun_ns": "The device idle after waits until the host has begun the next piece.",
+    "unsure_ns": "What the slower side is expected to take on top, as the host's time varies.",
+    "outside_ns": "Host work that every form has: data loading, allocation, Python that runs no operator for long.",
+    "graph_launch_ns": "The launch of the graph.",
+    "input_copies_ns": "Copies of the inputs to where the graph reads them.",
+    "floor_ns": "Least host time of one replay.",
+    "entry_ns": "Host time to enter the compiler's graphs: shapes and parameters included.",
+    "regions_ns": "Host time to leave and resume between further pieces.",
+    "turns_ns": "The device idle while the host enters and resumes pieces.",
+    "alternating_ns": "What host and device do not overlap in a training step in pieces.",
+    "broken_ns": "Host time that compiling adds where it does not help.",
+    "skipped_ns": "Time that reduce-overhead adds where it finds that it may not make graphs.",
+    "looped_ns": "Least time of a loop that waits in its body: its share of the compiled step.",
+    "missed": "Measured over predicted time of the trace's own form, by which this one is scaled as well.",
+}
+"""Terms of predicted times."""
