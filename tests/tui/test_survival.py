@@ -22,11 +22,13 @@ from textual.geometry import Size
 from textual.widget import MountError
 from textual.widgets import Input
 
-from tests.tui.screens import opened
+from tests.tui.screens import opened, settled
 from tracelens.cli import view
 from tracelens.cli.main import main
 from tracelens.tui.app import TraceLens
 from tracelens.tui.leaving import LeftOnce
+from tracelens.tui.links import Place
+from tracelens.tui.opening import Opening
 from tracelens.tui.selection import Selection
 from tracelens.tui.terminal import lenient
 from tracelens.tui.views.table import TablesView
@@ -241,6 +243,18 @@ async def test_what_is_typed_while_the_palette_is_being_left_is_no_defect(eager:
         await pilot.press("3")
         await pilot.pause()
         assert app.view == "kernels"
+
+
+async def test_a_line_that_is_left_before_anything_is_open_leads_nowhere(eager: Path) -> None:
+    opening = Opening(str(eager))
+    app = TraceLens(opening, place=Place())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.prompt.ask("search", "search")
+        await pilot.press("escape")
+        await pilot.pause()
+        opening.start()
+        await settled(app, pilot)
+        assert app.view == "overview"
 
 
 async def test_a_defect_is_kept_for_the_command_line(eager: Path) -> None:

@@ -181,10 +181,12 @@ class TraceLens(Guide):
 
     async def _return(self) -> None:
         """To what was shown when the line was asked for."""
-        if self.picker is None:
+        if self.view in VIEWS:
             await self.show(self.view)
-        else:
-            self.screen_stack[0].set_focus(self.picker)
+            return
+        for shown in self.switcher.children:
+            if shown.id == self.switcher.current:
+                self.screen_stack[0].set_focus(shown)
 
     async def _apply(self, purpose: str, query: Query | None) -> None:
         """Search or filter in the traces or the tables when they are shown, else in the timeline."""
