@@ -12,7 +12,7 @@ from tracelens.advice.host_time import host_scale
 from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.replay import predict_replay
-from tracelens.advice.schedule import eager_period
+from tracelens.advice.schedule import eager_period, graph_spacing
 from tracelens.model.events import ABSENT
 
 SMALL = [4, 1, 1]
@@ -63,10 +63,38 @@ def test_a_kernel_that_leaves_little_room_gains_nothing_side_by_side() -> None:
 
 
 def test_each_hand_over_between_streams_takes_its_time() -> None:
+    side, last = gemm(200, stream=13, grid=SMALL, host=100), pointwise(5, grid=SMALL, host=400)
+    span = facts_of(pointwise(5, grid=SMALL), *fork(), side, pointwise(0.001, grid=SMALL), *fork(), last).span(0)
+    assert span.expected == pytest.approx(210_000 + 2 * C.HAND_OVER, abs=5)
+
+
+def test_handing_over_takes_less_where_nothing_runs_beside_it() -> None:
     side = gemm(200, stream=13, grid=SMALL, host=100)
     span = facts_of(pointwise(5, grid=SMALL), *fork(), side, *fork(), pointwise(5, grid=SMALL, host=400)).span(0)
-    assert span.expected == pytest.approx(210_000 + 2 * C.HAND_OVER)
+    assert span.expected == pytest.approx(210_000 + 2 * C.CHAIN_HAND_OVER)
     assert span.most == pytest.approx(span.expected)
+
+
+def test_streams_forked_from_one_without_work_do_not_wait_for_each_other() -> None:
+    first, second = gemm(30, stream=13, grid=SMALL, host=100), gemm(50, stream=17, grid=SMALL, host=100)
+    assert facts_of(*fork(), first, *fork(), second).span(0).least == pytest.approx(50_000)
+    assert facts_of(first, *fork(), second).span(0).least == pytest.approx(80_000)
+
+
+def test_nodes_after_short_work_wait_for_memory_where_the_weights_fill_the_cache() -> None:
+    def spacing(layers: int, runs: float) -> float:
+        return float(graph_spacing(region_of(*[gemm(runs, 1024)] * layers))[-1])
+
+    assert spacing(10, 3) == C.NODE_SPACING
+    assert spacing(20, 3) == C.COLD_NODE_SPACING
+    assert spacing(20, 30) == C.NODE_SPACING
+
+
+def test_replays_range_holds_a_graph_that_stays_in_the_cache_and_one_that_does_not() -> None:
+    few, many = (predict_replay(facts_of(*[pointwise(3)] * layers)) for layers in (100, 200))
+    assert (many.mid - few.mid) / 100 == pytest.approx(3_000 + C.NODE_SPACING)
+    assert (many.high - few.high) / 100 == pytest.approx(C.DEVICE_SPREAD[1] * (3_000 + C.COLD_NODE_SPACING))
+    assert (many.low - few.low) / 100 == pytest.approx(C.DEVICE_SPREAD[0] * (3_000 + C.NODE_SPACING))
 
 
 def test_replay_of_forked_streams_keeps_their_overlap() -> None:
@@ -157,6 +185,21 @@ def test_heads_that_read_tensors_of_the_same_sizes_read_the_same() -> None:
 
     assert beside([[0]]) == pytest.approx(C.INPUT_COPY + 2 * 4 * (1 << 20) / 4_000)
     assert beside([[8]]) == pytest.approx(C.INPUT_COPY + 4 * 4 * (1 << 20) / 4_000)
+
+
+def test_the_same_call_on_nothing_but_one_tensor_is_of_another_tensor() -> None:
+    def beside(name: str, setting: str) -> float:
+        given = {"shapes": [[1 << 20], []], "dtypes": ["float", "Scalar"], "grid": SMALL}
+        side, home = (
+            op(name, 200, stream=13, concrete=["", setting], **given),
+            op("aten::pow", 200, **given, concrete=["", "2"]),
+        )
+        return input_copies(region_of(home, side), 4_000.0).mid
+
+    once, twice = (C.INPUT_COPY + 2 * count * 4 * (1 << 20) / 4_000 for count in (1, 2))
+    assert beside("aten::pow", "2") == pytest.approx(twice)
+    assert beside("aten::pow", "3") == pytest.approx(once)
+    assert beside("aten::abs", "2") == pytest.approx(once)
 
 
 def test_of_a_part_the_whole_is_copied_and_once_for_parts_alike() -> None:

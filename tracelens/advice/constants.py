@@ -63,12 +63,19 @@ INTERFERENCE: Final = 0.15
 HAND_OVER: Final = 2.0 * US
 """From the end of work on one stream to the start of what waits for it on another, over their spacing on one stream.
 [H200, 10 replayed steps]"""
+CHAIN_HAND_OVER: Final = 0.5 * US
+"""A hand-over where all work is one chain: a graph keeps that on few streams. [H200, 2 steps: 0.4 and 1.3]"""
 FILLS: Final = 0.9
 """Share of the device from which a kernel leaves no room for others: its blocks stay as long as it runs. [judgement]"""
 NODE_SPACING: Final = 0.22 * US
-"""Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 34 steps]"""
-CLUSTER_SPACING: Final = 0.4 * US
-"""Between kernel nodes of a graph, before a kernel that starts in clusters of thread blocks. [H200, 8 steps]"""
+"""Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 50 steps: 0.14 to 0.3]"""
+COLD_NODE_SPACING: Final = 0.4 * US
+"""Between kernel nodes of a graph that come from memory, not from the cache. [H200, 9 steps: 0.33 to 0.45]"""
+NODE_FETCH: Final = 8.0 * US
+"""A node's work from which the next one is there in time, from memory too. [H200, traced gaps: alike after longer]"""
+CACHE_FOR_WEIGHTS: Final = 36 * 2**20
+"""Bytes of weights that leave room for the graph itself in the cache. [data sheet: 50 MB in all. H200: of 32 MiB and
+less 46 steps of 49 keep it, of 39 and more 8 of 9 do not]"""
 MEMSET_SPACING: Final = 1.7 * US
 """What a memset node adds to a graph. [H200, 17 steps of 4 and more: 0.4 to 6.0, median 1.9]"""
 GRAPH_LAUNCH: Final = 3.0 * US

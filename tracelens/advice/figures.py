@@ -50,7 +50,7 @@ FIGURES: Final = (
         "Step time when replayed as a CUDA Graph",
         (
             "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span",
-            "advice.schedule", "advice.inputs:input_copies", "advice.power:sustained", "advice.power",
+            "advice.schedule", "advice.weights", "advice.inputs:input_copies", "advice.power:sustained", "advice.power",
             "advice.host_time:outside_time", "advice.host_time:slowness", "advice.host_time:replay_floor",
         ),
         STEP,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from math import prod
 from typing import Final
 
@@ -13,6 +14,7 @@ from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.patterns import POINTWISE_PAIR
 from tracelens.advice.region import Region
+from tracelens.advice.schedule import main_stream
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s
 from tracelens.model.names import named
@@ -49,13 +51,24 @@ def tree_copies(region: Region, bandwidth: float) -> Estimate:
 
 
 def _input_bytes(region: Region) -> list[int]:
-    """Bytes of the inputs that heads of the step read; heads that read alike read the same."""
+    """Bytes of the inputs that heads of the step read; heads that read alike mostly read the same."""
     if A.SHAPES not in region.trace.args:
         return []
-    read = {str(_tensors(_arguments(region, row)[0])): row for row in reversed(_readers(region))}
+    alike: dict[str, list[int]] = {}
+    for row in _readers(region):
+        alike.setdefault(str(_tensors(_arguments(region, row)[0])), []).append(row)
+    read = [row for rows in alike.values() for row in rows[: _apart(region, rows)]]
     multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
     sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
-    return [_held(region, row, sparse=row in sparse) for row in read.values()]
+    return [_held(region, row, sparse=row in sparse) for row in read]
+
+
+def _apart(region: Region, rows: list[int]) -> int:
+    """How many tensors operators that read alike read: one, or one for each call of an operator of nothing but that
+    tensor, as the same call on the same tensor would give the same result."""
+    alone = [row for row in rows if len(_tensors(_arguments(region, row)[0])) == 1 and not _whole(region, row)]
+    calls = Counter(f"{_name(region, row)}{_argument(region, A.CONCRETE, row)}" for row in alone)
+    return max(calls.values(), default=1)
 
 
 def _read_again(region: Region) -> list[int]:
@@ -81,8 +94,8 @@ def _held(region: Region, row: int, *, sparse: bool = False) -> int:
 
 
 def _heads(region: Region) -> list[int]:
-    """Position of the first work on each stream but the main one, the lowest, that did not wait for work on that."""
-    work, main = region.work, region.stream.min()
+    """Position of the first work on each stream but the main one that did not wait for work on that."""
+    work, main = region.work, main_stream(region)
     streams, first = np.unique(region.stream, return_index=True)
     others = first[streams != main].tolist()
     return [at for at in others if _unheld(region, at, work[:at][region.stream[:at] == main])]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.region import Region
+from tracelens.advice.weights import weight_bytes
 from tracelens.model.events import ABSENT, Bools, Floats
 from tracelens.model.intervals import length, union
-from tracelens.model.names import named
 
-CLUSTERED: Final = re.compile(r"^nvjet|_cga[2-9]")
-"""Kernels that start in clusters of thread blocks. [names of cuBLAS and CUTLASS kernels]"""
 REPETITIONS = 3
 """Steps simulated; the last one shows the steady state."""
 
@@ -37,9 +33,14 @@ class Span:
         return self.expected / self.most if self.most else 1.0
 
 
-def graph_spacing(region: Region) -> Floats:
-    """(n) ns that each piece of work takes in a graph beside its duration."""
-    node = np.where(named(region.trace, region.work, CLUSTERED), C.CLUSTER_SPACING, C.NODE_SPACING)
+def graph_spacing(region: Region, cold: bool | None = None) -> Floats:
+    """(n) ns that each piece of work takes in a graph beside its duration.
+
+    The device fetches what a node is to run while the node before it runs. Where the step's own data push that out of
+    the cache between two replays (`cold`; None: if its weights do), it comes from memory, too late after short work."""
+    cold = weight_bytes(region) > C.CACHE_FOR_WEIGHTS if cold is None else cold
+    soon = np.append(False, region.duration[:-1] < C.NODE_FETCH)
+    node = np.where(soon & cold, C.COLD_NODE_SPACING, C.NODE_SPACING)
     return np.where(region.memset, C.NODE_SPACING + C.MEMSET_SPACING, node)
 
 
@@ -49,13 +50,13 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     The order within streams and the events between them give the critical path. Kernels side by side share the
     device, so the step is not shorter than the sum of what each takes of it; one that leaves little room takes all.
     Overlap that the trace itself shows stays, and hides the spacing of all work beside the path. Each hand-over
-    from stream to stream along the path takes its time in any case."""
+    from stream to stream along the path takes its time in any case, less where nothing can run beside it."""
     taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
         return Span(whole, whole, whole)
     path = critical_path(region, taken)
-    handed = critical_path(region, taken, C.HAND_OVER) - path
+    handed = critical_path(region, taken, C.HAND_OVER if whole - path >= 1 else C.CHAIN_HAND_OVER) - path
     crowd = float((taken * np.where(share >= C.FILLS, 1.0, share)).sum())
     spaced = path - critical_path(region, region.duration)
     seen = float(region.duration.sum()) - _overlapped(region) + spaced
@@ -81,9 +82,9 @@ def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> floa
     """Length of the longest chain of stream order and event edges, with so many ns for each of the edges.
 
     Traces rarely say which event a stream waits for. An event recorded and waited for at once is Stream.wait_stream:
-    before work on the main stream (the lowest id) a join of all others, else a fork of the others from it. A later
-    wait is for the work launched before the record. Edges that the trace's own times refute are dropped."""
-    main = int(region.stream.min())
+    before work on the main stream a join of all others, else a fork of the others from it. A later wait is for the
+    work launched before the record. Edges that the trace's own times refute are dropped."""
+    main = main_stream(region)
     others = [stream for stream in np.unique(region.stream).tolist() if stream != main]
     ready = dict.fromkeys([main, *others], 0.0)
     last = dict.fromkeys([main, *others], ABSENT)
@@ -101,6 +102,13 @@ def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> floa
         ready[stream] += spent
         finish[final], last[stream] = ready[stream], final
     return float(max(ready.values()))
+
+
+def main_stream(region: Region) -> int:
+    """The stream that others fork from and join: the lowest, which is the default stream where that runs work; ABSENT
+    where the lowest forks before any work, from one that runs none."""
+    lowest = int(region.stream.min())
+    return ABSENT if region.fork[0] and region.stream[0] == lowest else lowest
 
 
 def _holds(region: Region, edge: int, first: int) -> bool:

@@ -1,0 +1,39 @@
+"""The matrices of parameters that a step reads, and so what a graph finds of itself in the cache when it runs again."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from tracelens.advice.arguments import Json, read_arguments, tensors, width
+from tracelens.advice.region import Region
+from tracelens.model import arguments as A
+from tracelens.model.events import ABSENT, Int64s
+from tracelens.model.names import named
+
+SECOND: Final = re.compile(r"^aten::(?:mm|linear|(?:cudnn_|miopen_|mkldnn_)?convolution\w*|_conv_depthwise\w*)$")
+"""Operators whose second argument is the matrix of parameters."""
+THIRD: Final = re.compile(r"^aten::_?addmm\w*$")
+"""... and whose third is: the first is the bias."""
+
+
+def weight_bytes(region: Region) -> float:
+    """Bytes of the matrices that the step's products and convolutions take beside what they work on.
+
+    Each call counts, as if every layer had its own; those of a recurrence are the same each time."""
+    operators = np.unique(region.trace.links.operator[region.work]).astype(np.int64)
+    operators = operators[operators != ABSENT]
+    return sum(
+        _bytes(region, operators[named(region.trace, operators, of)], at) for of, at in ((SECOND, 1), (THIRD, 2))
+    )
+
+
+def _bytes(region: Region, operators: Int64s, at: int) -> float:
+    def read(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
+        dims = tensors(shapes[at]) if at < len(shapes) else []
+        return (float(prod(dims[0]) * width(dtypes, at)) if dims else 0.0,)
+
+    return float(read_arguments(region.trace, operators, (A.SHAPES, A.DTYPES), read).sum()) if len(operators) else 0.0
