@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.advice.results import Advice, AfterFix, Blocker, Finding, Form, Range, Recommendation
+from tracelens.advice.terms import HOST, Terms
 from tracelens.analysis.handles import NumberedGaps
 from tracelens.analysis.parts import CLASSES, Part
 from tracelens.analysis.results import Analysis, Attribution, Check, Steps, Timeline, Trust
@@ -37,6 +38,18 @@ SYNC = Blocker(
     per_step=32.0,
     advice="Move the choice into torch.where.",
     evidence=("s-0",),
+)
+
+TERMS = Terms(
+    "max(guards_ns + library_calls_ns, library_ns) + unsure_ns",
+    HOST,
+    {
+        "guards_ns": 50_000.0,
+        "library_calls_ns": 3_742_000.4,
+        "library_ns": 1_560_000,
+        "unsure_ns": 120_000,
+        "pieces": 1,
+    },
 )
 
 
@@ -227,7 +240,7 @@ def advice() -> Advice:
     """Replay is advised once the sync is gone."""
     forms = {
         "eager": Form(3.968, 3.801, 4.103, "predicted", steps=3),
-        "compile": Form(3.912, 2.5, 4.4, "predicted", break_even_steps=float("inf")),
+        "compile": Form(3.912, 2.5, 4.4, "predicted", terms=TERMS, break_even_steps=float("inf")),
         "replay": Form(0.553, 0.521, 0.602, "predicted", blockers=(SYNC,)),
         "both": Form(0.471, 0.402, 0.598, "predicted", variant="reduce-overhead"),
     }

@@ -7,6 +7,7 @@ import pytest
 
 from tests.reporting import example
 from tracelens.advice.results import NO_GRAPH, Advice, Blocker, Form
+from tracelens.advice.terms import RULES, Terms
 from tracelens.reporting import markdown, phrases, runs, text
 from tracelens.reporting.report import Report
 from tracelens.reporting.schema import Document, FindingEntry
@@ -426,3 +427,20 @@ def test_a_verdict_on_a_unit_that_may_be_a_layer_says_so_at_once() -> None:
         form["source"] = "measured"
     assert unit not in phrases.headline(document)
     assert unit not in phrases.headline(judged("replay"))
+
+
+def test_a_rule_that_decides_a_predicted_time_is_said_once_below_the_forms() -> None:
+    def ruled(rule: str) -> Form:
+        return Form(3.9, 2.0, 5.9, "predicted", terms=Terms("eager_ns", rule, {"eager_ns": 3.9e6}))
+
+    both = judged("replay", compile=ruled("stays_eager"), both=ruled("stays_eager"))
+    assert phrases.blocked_forms(both)[RULES["stays_eager"]] == ["compile", "both"]
+    assert RULES["stays_eager"] in " ".join(text.render(both, width=200).split())
+    assert markdown.render(both).count(RULES["stays_eager"]) == 2
+    bound = judged("replay", both=ruled("device_bound"))
+    measured = judged("replay", both=replace(ruled("stays_eager"), source="measured"))
+    assert (
+        list(phrases.blocked_forms(bound))
+        == list(phrases.blocked_forms(measured))
+        == ["32 .item() a step at model.py:41"]
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.terms import DECIDED, TERMS
+
 CLASSES: Final = {
     "kernel": "The device works: compute, communication or copies. Its parts are those under kernel.",
     "dispatch": "The device idles while the host has not launched the next work yet.",
@@ -87,6 +89,10 @@ KEYS: Final = {
     "blockers": "What prevents a form, or costs it time.",
     "blocker": "Its id.",
     "predicted": "As a source: computed from the trace. Beside a measurement: what the trace alone predicts.",
+    "terms": "What the predicted time of a form is made of, which tracelens explain FORM TRACE tells in words.",
+    "formula": "The predicted step in ns, from the values beside it.",
+    "decided_by": "Which side, or which rule, decides a predicted time.",
+    "values": "The terms by name: ns, counts, factors. Those that the formula does not name tell what others are of.",
     "measured": "As a source: timed by a run without the profiler. Of a run: the forms that were tried.",
     "peak_mib": "Most memory that tensors held on the device while a form ran, in MiB.",
     "reserved_mib": "Most memory that the caching allocator held while a form ran, in MiB.",
@@ -190,6 +196,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "What a field says": VALUES,
     "A blocker that an attempt to run a form found": TRIED,
     "On a report's face": FACE,
+    "A term of a predicted time": TERMS,
+    "What decides a predicted time": DECIDED,
 }
 
 

@@ -36,10 +36,13 @@ def slower(host: float, device: float) -> str:
     return HOST if host > device else DEVICE
 
 
-DECIDED: Final = {
+BOUND: Final = {
     HOST: "The host takes longer than the device.",
     DEVICE: "The device takes longer than the host.",
     "as_recorded": "The step takes no longer than it was traced.",
+}
+"""What bounds a predicted time of its own accord."""
+RULES: Final = {
     "stays_eager": "The compiler leaves a training step that waits for the device several times to eager.",
     "in_turns": "Waits cut the step into pieces too short to gain on the host.",
     "looped": "A loop that waits for the device in its body keeps much of the compiled time.",
@@ -47,10 +50,11 @@ DECIDED: Final = {
     "copy_awaited": "The compiler makes no CUDA Graphs, as the step waits for a copy from the host inside it.",
     "copies_from_host": "The compiler makes no CUDA Graphs, as copies from the host take much of the step.",
 }
-"""What decides a predicted time."""
+"""Rules that decide a predicted time instead, which reports say beside it."""
+DECIDED: Final = {**BOUND, **RULES}
 TERMS: Final = {
     "host_ns": "Host time of a step without the profiler, which the trace's launch calls gauge.",
-    "device_ns": "Device work of a step: as traced in eager mode, in a graph with its spacing, fused where compiled.",
+    "device_ns": "Device work of a step: eager as traced, in a graph with its spacing, compiled as it fuses.",
     "waiting_ns": "What host and device wait for each other beyond the slower of them: launch latency, waits.",
     "recorded_ns": "The step as it was traced, at sustained clocks.",
     "eager_ns": "The step in eager mode.",

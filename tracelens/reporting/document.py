@@ -12,6 +12,7 @@ import numpy as np
 
 from tracelens.advice.measured import measured_forms, unusable
 from tracelens.advice.results import FORMS, Advice, Blocker, Form, Recommendation
+from tracelens.advice.terms import Terms
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
 from tracelens.analysis.table import Table
@@ -186,6 +187,7 @@ def _form(form: Form) -> schema.FormEntry:
         "steps": form.steps,
         "blockers": [_blocker(blocker) for blocker in form.blockers],
         "predicted": {"step_ms": predicted[0], "low": predicted[1], "high": predicted[2]} if predicted else None,
+        "terms": None if form.terms is None else _terms(form.terms),
         "setup_s": _finite(form.setup_s),
         "break_even_steps": _finite(form.break_even_steps),
         "peak_mib": _finite(form.peak_mib),
@@ -195,6 +197,12 @@ def _form(form: Form) -> schema.FormEntry:
         "largest_error": _finite(form.largest_error),
         "error": form.error,
     }
+
+
+def _terms(terms: Terms) -> schema.TermsEntry:
+    """The terms with whole ns, as anywhere in the document."""
+    values = {name: round(value) if name.endswith("_ns") else value for name, value in terms.values.items()}
+    return {"formula": terms.formula, "decided_by": terms.decided_by, "values": values}
 
 
 def _blocker(blocker: Blocker) -> schema.BlockerEntry:

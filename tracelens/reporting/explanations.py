@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from tracelens.advice.explain import Explanation
 from tracelens.advice.sources import Constant, Function
+from tracelens.advice.terms import DECIDED, TERMS
+from tracelens.model import units
 from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
 from tracelens.reporting.json_text import written
@@ -78,14 +80,29 @@ def values_text(
 ) -> str:
     """What the name stands for in a report, and the report's numbers that it is made from."""
     page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
-    of, found = document["run"] or document["trace"], values_of(document, name)
+    of, terms = document["run"] or document["trace"], list(_terms(document, name, page))
+    found = [value for value in values_of(document, name) if not (terms and ".terms." in value.path)]
     lines = [*page.heading(f"{name} in {of['path']}"), *_values(found, page)]
     inputs = [value for value in _inputs(document, explanations) if value not in found]
     if not (found or inputs):
         lines.extend(page.text("The report shows no value of that name.", "  "))
-    if inputs:
-        lines.extend([*page.heading("Made from"), *_values(inputs, page)])
+    if terms or inputs:
+        lines.extend([*page.heading("Made from"), *terms, *_values(inputs, page)])
     return "\n".join(lines).strip("\n") + "\n"
+
+
+def _terms(document: Document, name: str, page: Page) -> Iterator[str]:
+    """How a form's predicted time follows from this trace: the formula, what decides it, each term in words."""
+    form = document["forms"].get(name)
+    terms = form["terms"] if form else None
+    if form is None or terms is None:
+        return
+    step_ms = (form["predicted"] or form)["step_ms"] or 0.0
+    yield from page.text(f"{units.milliseconds(step_ms)} ms (predicted) = {terms['formula']}", "      ", "  ")
+    yield from page.text(DECIDED[terms["decided_by"]], "  ")
+    for term, value in terms["values"].items():
+        shown = Value(f"forms.{name}.terms.values.{term}", value).shown
+        yield from page.text(f"{term}: {shown}. {TERMS[term]}", "      ", "  ")
 
 
 def _inputs(document: Document, explanations: Sequence[Explanation]) -> list[Value]:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from tracelens.advice.results import FORMS as FORMS
 from tracelens.advice.results import NO_GRAPH
+from tracelens.advice.terms import RULES
 from tracelens.model import units
 from tracelens.reporting import runs
 from tracelens.reporting.printable import head, short_place
@@ -102,12 +103,18 @@ def blocked_by(form: FormEntry) -> str:
 
 
 def blocked_forms(document: Document) -> dict[str, list[str]]:
-    """Forms by what blocks them: what several have in common is said once."""
+    """Forms by what blocks them, and by the rule that decides their time: what several have in common is said once."""
     found: dict[str, list[str]] = {}
     for row in form_rows(document):
-        if row.blocked_by:
-            found.setdefault(row.blocked_by, []).append(row.name)
+        for reason in filter(None, (row.blocked_by, ruled(document["forms"][row.name]))):
+            found.setdefault(reason, []).append(row.name)
     return found
+
+
+def ruled(form: FormEntry) -> str:
+    """The rule that decides a predicted time in place of host and device; "" where none does."""
+    predicted = form["source"] == "predicted" and form["step_ms"] is not None
+    return RULES.get(form["terms"]["decided_by"], "") if predicted and form["terms"] else ""
 
 
 def short(message: str) -> str:

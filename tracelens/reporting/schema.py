@@ -150,6 +150,14 @@ class PredictedEntry(TypedDict):
     high: float
 
 
+class TermsEntry(TypedDict):
+    """What a predicted time is made of: `formula` gives it in ns from the `values`, which a name in _ns has in ns."""
+
+    formula: str
+    decided_by: str
+    values: dict[str, int | float]
+
+
 class FormEntry(TypedDict):
     """How long a step takes in one form."""
 
@@ -162,6 +170,7 @@ class FormEntry(TypedDict):
     steps: int | None
     blockers: list[BlockerEntry]
     predicted: PredictedEntry | None
+    terms: TermsEntry | None
     setup_s: float | None
     break_even_steps: float | None
     peak_mib: float | None
