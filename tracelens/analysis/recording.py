@@ -100,11 +100,12 @@ def typical_launch_us(trace: Trace) -> float | None:
 
 
 def short_host_us(trace: Trace) -> float | None:
-    """Time in us that a quarter of the operators and calls stays below, which hardly ever wait for the device; None
-    where there are too few to tell."""
+    """Time in us that a tenth of the operators and calls stays below, which hardly ever wait for the device; waits
+    and launches of graphs, which take as long as these are, apart. None where there are too few to tell."""
     events = trace.events
-    rows = np.flatnonzero(among(events.category, (Category.OPERATOR, Category.RUNTIME)) & (events.phase == ord("X")))
-    return float(np.percentile(events.duration[rows], 25)) / 1000 if len(rows) >= ENOUGH_HOST_EVENTS else None
+    timed = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & (events.phase == ord("X"))
+    rows = np.flatnonzero(timed & ~among(events.role, (Role.SYNC, Role.GRAPH_LAUNCH)))
+    return float(np.percentile(events.duration[rows], 10)) / 1000 if len(rows) >= ENOUGH_HOST_EVENTS else None
 
 
 def operator_count(trace: Trace, steps: Steps) -> float | None:
