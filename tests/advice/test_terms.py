@@ -92,6 +92,12 @@ def test_generated_kernels_and_those_that_they_replace_are_counted() -> None:
     assert terms.values["replaced_ns"] == pytest.approx(6 * 20_000)
 
 
+def test_a_step_that_is_left_to_eager_tells_in_how_many_pieces_it_is() -> None:
+    terms = forms(*[*PIECE, BACKWARD, item()] * 3)["both"].terms
+    assert terms is not None
+    assert terms.values["pieces"] == 3
+
+
 def test_a_scaled_time_has_its_factor_among_the_terms() -> None:
     form = Form(
         2.0, 1.0, 3.0, "predicted", terms=Terms("host_ns + device_ns", "", {"host_ns": 5e5, "device_ns": 1.5e6})

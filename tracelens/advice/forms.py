@@ -57,7 +57,7 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces)
     fused = both.estimate
     if _stays_eager(region, blocked):
-        compile, fused = in_pieces(now, 0.0, 0.0), in_pieces(now, 0.0, 0.0)
+        compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)
     elif blocked.pieces > LOOP and blocked.launches < C.REGION_LAUNCHES:
         host = min(region.host * host_scale(region).mid, now.mid)
         device = facts.sustained.mid * compiled.device

@@ -65,7 +65,7 @@ TERMS: Final = {
     "replaced_kernels": "Kernels of the trace that the generated ones replace.",
     "replaced_ns": "Device time of these, as traced.",
     "spacing_ns": "Gaps between the kernels.",
-    "pieces": "Stretches of launches that waits leave, each compiled for itself.",
+    "pieces": "Stretches of launches that waits for the device leave of the step.",
     "guards_ns": "Host time to check that compiled code fits its inputs, once for each piece.",
     "generated_launches_ns": "Host time to launch the generated kernels.",
     "library_calls_ns": "Host time of the operators that stay calls.",
