@@ -6,6 +6,7 @@ import pytest
 
 from tests.advice.story import Beat, op
 from tests.advice.test_fusion import BIG, compiled, pointwise
+from tracelens.advice import constants as C
 
 
 def of(name: str, *sizes: int) -> Beat:
@@ -28,3 +29,16 @@ def test_a_division_by_a_tensor_is_a_function(by: int) -> None:
 @pytest.mark.parametrize("name", ["sqrt", "rsqrt"])
 def test_a_root_is_a_function(name: str) -> None:
     assert generated(of(f"aten::{name}", BIG)) == generated(of("aten::exp", BIG))
+
+
+def pooled(window: int, step: str) -> float:
+    """Of a pooling in its own windows beside work of the same size."""
+    size = f"[{window}, {window}]"
+    pool = op("aten::avg_pool2d", 5_000, shapes=[[1, 1, BIG >> 10, 1 << 10], [], []], concrete=["", size, step])
+    return compiled(pool, *[pointwise(500, BIG)] * 2).generated
+
+
+def test_a_pooling_reads_each_element_for_all_the_windows_that_it_is_in() -> None:
+    more = pooled(7, "[1, 1]") - pooled(5, "[1, 1]")
+    assert more == pytest.approx((49 - 25) * C.WINDOW_READ * BIG, rel=0.01)
+    assert pooled(4, "[]") == pooled(2, "[2, 2]") < pooled(9, "[2]") < pooled(9, "[1]")

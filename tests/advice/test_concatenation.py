@@ -35,3 +35,11 @@ def test_nothing_is_computed_twice_before_a_reduction_or_for_many_parts() -> Non
 
     assert kernel(sine(), reduction(BIG, "[-1]"), stacked(4)) < 2 * kernel(sine(), reduction(BIG, "[-1]"))
     assert compiled(*[sine()] * 8, stacked(9)).generated < compiled(*[sine()] * 8, stacked(8)).generated
+
+
+def test_the_copies_of_many_parts_move_as_much_as_the_concatenation_did() -> None:
+    """What reads it afterwards, such as a sum over the parts, reads it again."""
+    total = reduction(9 * BIG, "[0]", 500)
+    few, many = compiled(sine(), stacked(8), total), compiled(sine(), stacked(9), total)
+    assert many.generated_kernels >= few.generated_kernels + 8
+    assert many.generated - few.generated == pytest.approx(500_000, rel=0.2)

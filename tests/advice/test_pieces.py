@@ -31,6 +31,14 @@ def test_a_training_loop_that_waits_stays_eager() -> None:
     assert looped["replay"].step_ms is None
 
 
+def test_a_training_step_that_waits_at_its_end_begins_on_an_idle_device_under_reduce_overhead() -> None:
+    work = [*[pointwise(200, 1 << 25)] * 20, BACKWARD]
+    waiting, free = forms(*work, item()), forms(*work)
+    host = C.TREE_TRAINING / NS_PER_MS
+    assert step_ms(waiting["both"]) > step_ms(free["both"]) + 0.4 * host
+    assert step_ms(waiting["both"]) > step_ms(waiting["compile"])
+
+
 def test_the_body_of_a_loop_that_waits_is_compiled_where_it_is_long() -> None:
     long = forms(*[*[pointwise(2, host=30)] * 50, item()] * 5)
     short = forms(*[*[pointwise(2, host=30)] * 20, item()] * 5)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.cases.beats import loader, pause
 from tests.advice.story import Beat, Clock, analysis, call, fork, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import constants as C
+from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.host_time import host_scale
 from tracelens.advice.inputs import input_copies, tree_copies
@@ -143,6 +145,14 @@ def test_the_host_of_a_slow_machine_is_scaled_down_more() -> None:
     region = region_of(*[pointwise(1)] * 20)
     assert region.call == pytest.approx(5_200)
     assert host_scale(region).low < host_scale(region).mid < 1 < host_scale(region).high / 0.585
+
+
+@pytest.mark.parametrize("beat", [pause(20_000), loader(20_000)])
+def test_work_outside_pytorch_takes_as_long_without_the_profiler(beat: Beat) -> None:
+    found = facts_of(*[pointwise(1)] * 20, item(), beat)
+    plain = predict_eager(facts_of(*[pointwise(1)] * 20, item())).mid
+    assert predict_eager(found).mid == pytest.approx(20_000_000 + plain, rel=0.01)
+    assert predict_replay(found).low < 15_000_000 < 20_000_000 < predict_replay(found).mid
 
 
 def test_as_many_waits_as_records_are_for_them_in_turn() -> None:

@@ -35,9 +35,7 @@ def test_a_long_pause_lowers_the_confidence_and_is_a_finding_that_saves_nothing_
 
 
 def test_what_every_step_does_is_no_pause() -> None:
-    slow = advised(pause(20_000)).forms["replay"].step_ms
-    assert slow is not None
-    assert 10 < slow < 20
+    assert advised(pause(20_000)).forms["replay"].step_ms == pytest.approx(20, rel=0.02), "not profiled, as long"
 
 
 def test_a_step_that_is_longer_by_its_work_is_as_typical_as_the_others() -> None:

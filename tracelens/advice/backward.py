@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 import numpy as np
 
+from tracelens.advice.patterns import NODE
 from tracelens.analysis.results import Analysis
 from tracelens.model import arguments as A
 from tracelens.model.events import Bools, Category, Int64s
 from tracelens.model.names import named
-
-NODE: Final = re.compile(r"^autograd::engine::evaluate_function: (?!torch::autograd::AccumulateGrad)")
-"""A node of the graph of gradients, as the engine runs it; all but those that only keep a gradient."""
 
 
 def returning_nodes(analysis: Analysis) -> Int64s:

@@ -171,7 +171,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
         costs["outside_ns"] = outside_time(region)
     both = replayed.at_least(HOST, **costs).told("{}", pieces=pieces)
     host = sum(costs.values())
-    if pieces == 1:
+    if pieces == 1 and not (region.training and len(region.waits)):
         return replace(both, low=max(0.75 * host, replayed.low), high=max(1.5 * host, replayed.high))
     alternating = 0.6 * min(host, replayed.mid) if region.training else 0.0
     mid = both.mid + alternating

@@ -126,6 +126,10 @@ TRANSCENDENTAL: Final = 0.6e-3
 SOFTWARE_FUNCTION: Final = 1.2e-3
 """ns per element for each function without an instruction of its own (sin, cos, erf) in generated code. [H200, 2
 steps]"""
+WINDOW_READ: Final = 0.27e-3
+"""ns for each element of a window that generated code reads for an element: through the first cache, in rows that are
+not aligned. [data sheet: 128 bytes a cycle in each of 132 multiprocessors at 1.75 GHz, two accesses a row; H200, 1
+step]"""
 REDUCTION_LATENCY: Final = 0.5 * US
 """What each reduction of rows that another step of the same kernel waits for adds. [H200, 5 steps]"""
 UNROLLED_ROW: Final = 8

@@ -28,7 +28,8 @@ FIGURES: Final = (
         "Step time in eager mode",
         (
             "advice.eager:predict_eager", "advice.eager:as_recorded", "advice.host_time:host_scale",
-            "advice.host_time:unrecorded", "advice.host_time:records", "advice.host_time:_call",
+            "advice.host_time:within_scale", "advice.host_time:unrecorded", "advice.host_time:records",
+            "advice.host_time:_call",
             "advice.host_time:call_gauge", "advice.schedule:eager_period", "advice.schedule", "advice.region",
             "analysis.typical:typical_steps",
         ),

@@ -19,6 +19,8 @@ from tracelens.model.nesting import nearest
 
 EQUAL_PARTS: Final = (2, 3, 4)
 """Equal parts that a tensor is read in."""
+LOOPED: Final = 3
+"""More calls of recurrent layers than this come from a loop. [judgement]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def compile_device(facts: Facts) -> Compiled:
 
     Streams that user code forks become one; those inside a library call stay."""
     region = facts.region
-    operators = _eager_once_fed(region, facts.operators)
+    operators = _eager_in_a_loop(_eager_once_fed(region, facts.operators))
     unfused = _loses_bias(operators)
     stays = (operators.role == Role.LIBRARY) | _vanishes_whole(operators)
     library = stays & ~(unfused & operators.bias_kernel)
@@ -105,6 +107,17 @@ def _eager_once_fed(region: Region, operators: Operators) -> Operators:
         return operators
     after = np.arange(len(region)) >= ahead[-1]
     return replace(operators, role=np.where(after, Role.LIBRARY, operators.role))
+
+
+def _eager_in_a_loop(operators: Operators) -> Operators:
+    """The operators, of which those between recurrent layers that a loop calls stay as in eager: each breaks the graph,
+    and the compiler leaves a loop whose body does that to eager."""
+    calls = np.flatnonzero(operators.recurrent & (operators.name != before(operators.name, ABSENT)))
+    if len(calls) <= LOOPED:
+        return operators
+    at = np.arange(len(operators.role))
+    within = (at >= calls[0]) & (at <= calls[-1]) & (operators.role != Role.VANISHES)
+    return replace(operators, role=np.where(within, Role.LIBRARY, operators.role))
 
 
 def _vanishes_whole(operators: Operators) -> bool:
@@ -170,6 +183,11 @@ class _Groups:
         listed = self._most(self.operators.listed[self.work])
         return np.where((listed > C.COPIED_INPUTS) & ~self._any(self.role == Role.FOREACH), listed - 1, 0)
 
+    def _copying(self, shortest: Floats) -> Floats:
+        """Device time of those: they move as much as the eager kernel that they replace."""
+        copied = self.operators.listed[self.work] > C.COPIED_INPUTS
+        return self._copies() * shortest + np.where(self._copies() > 0, self._sum(self.duration * copied), 0.0)
+
     def _joined(self) -> Int64s:
         full = self._any((self.role == Role.FULL) & (self.operators.elements[self.work] > C.SPLIT_REDUCTION))
         column = self._any((self.role == Role.COLUMN) & (self.operators.elements[self.work] > C.SPLIT_COLUMN))
@@ -189,7 +207,7 @@ class _Groups:
         least = np.maximum(C.RAMP + latency + moved / bandwidth, self._arithmetic())
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
-        return np.where(self._alone(), self.eager, np.minimum(time, self.eager)) + self._copies() * shortest
+        return np.where(self._alone(), self.eager, np.minimum(time, self.eager)) + self._copying(shortest)
 
     def _alone(self) -> Bools:
         """The pointwise kernels of a step in which no kernel has another to join: generated, each moves what it moved

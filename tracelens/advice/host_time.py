@@ -11,7 +11,15 @@ from tracelens.advice.terms import HOST
 
 
 def host_scale(region: Region) -> Estimate:
-    """Untraced over traced host time.
+    """Untraced over traced host time. Work outside PyTorch takes what it took in the trace, in which nothing of it is
+    recorded; at best what the rest of the host does."""
+    scale, kept = within_scale(region), _kept(region)
+    mid, high = ((1 - kept) * value + kept for value in (scale.mid, scale.high))
+    return Estimate(mid, min(scale.low, mid), high)
+
+
+def within_scale(region: Region) -> Estimate:
+    """The same of the host's work within PyTorch.
 
     Profiling takes time to record each operator, and slows all else; how much, a single trace does not show. The
     median launch call, one piece of code on every host, shows how fast this host is: scale = ratio x
@@ -20,9 +28,15 @@ def host_scale(region: Region) -> Estimate:
     return spread(ratio * call_gauge(region) * unrecorded(region), C.HOST_SPREAD)
 
 
+def _kept(region: Region) -> float:
+    """Share of the traced host time in work outside PyTorch."""
+    return min(region.outside / max(region.host, 1.0), 1.0)
+
+
 def unrecorded(region: Region) -> float:
-    """Share of the traced host time that is left without the records of its operators."""
-    return max(1 - records(region, region.operators) / max(region.host, 1.0), C.LEAST_UNRECORDED)
+    """Share of the traced host time within PyTorch that is left without the records of its operators."""
+    within = max((1 - _kept(region)) * region.host, 1.0)
+    return max(1 - records(region, region.operators) / within, C.LEAST_UNRECORDED)
 
 
 def records(region: Region, operators: float) -> float:
@@ -32,22 +46,23 @@ def records(region: Region, operators: float) -> float:
 
 def outside_time(region: Region) -> float:
     """Host time in ns that every form of the step has: a data loader's, the allocator's, and that of long work without
-    operators. Profiling never shortens it."""
-    return min(host_scale(region).mid, 1.0) * region.outside
+    operators. There is nothing to record in it, so that it takes as long without the profiler."""
+    return region.outside
 
 
 def with_outside(inside: Estimate, region: Region) -> Estimate:
     """A step whose host works outside as well: after a wait the device idles meanwhile, else it works on."""
     outside = outside_time(region)
     if len(region.waits):
-        return inside + Estimate(outside, outside, outside).told("outside_ns", outside_ns=outside)
+        low = min(within_scale(region).low, 1.0) * outside
+        return inside + Estimate(outside, low, outside).told("outside_ns", outside_ns=outside)
     return inside.at_least(HOST, floor_ns=replay_floor(region), outside_ns=outside) if outside else inside
 
 
 def replay_floor(region: Region) -> float:
     """Host time in ns of one replay, which launches as often as two operators: a copy of an input, the graph."""
     low, high = C.REPLAY_FLOOR
-    return min(max(2 * host_scale(region).mid * region.host / max(len(region), 1), low), high)
+    return min(max(2 * within_scale(region).mid * region.host / max(len(region), 1), low), high)
 
 
 def as_compiled(region: Region) -> Region:

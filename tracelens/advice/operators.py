@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,8 @@ def describe(region: Region) -> Operators:
     return Operators(
         role=np.where(gone, Role.VANISHES, roles),
         name=operator,
-        arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR),
+        arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR)
+        + C.WINDOW_READ * _windows(trace, operator, names),
         product=product,
         single_precision=product & (sizes.bytes == 4 * sizes.elements),
         from_host=from_host,
@@ -146,6 +148,25 @@ def describe(region: Region) -> Operators:
         **_flags(names, kernels),
         **_columns(names, sizes),
     )
+
+
+def _windows(trace: Trace, operator: Int64s, names: _Names) -> Floats:
+    """How often each operator reads an element of its tensor, for all the windows that it is in; 0 of one without."""
+    read = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), _reads)[:, 0]
+    return np.where(names.match(P.WINDOW), read, 0.0)
+
+
+def _reads(shapes: list[Json], concrete: list[Json]) -> tuple[float]:
+    """Elements of the window in the second argument over those of the step in the third, which is else the window."""
+    dims = len(tensors(shapes[0])[0]) - 2 if shapes and tensors(shapes[0]) else 0
+    window, step = (_numbers(concrete, at, dims) for at in (1, 2))
+    return (prod(window) / max(prod(step or window), 1),)
+
+
+def _numbers(concrete: list[Json], at: int, dims: int) -> list[int]:
+    """Those in a text argument; a single one stands for all dimensions."""
+    found = [int(text) for text in re.findall(r"\d+", str(concrete[at]))] if at < len(concrete) else []
+    return found * dims if len(found) == 1 else found
 
 
 def _of_two(sizes: Sizes[Floats]) -> Bools:
@@ -218,7 +239,8 @@ def _roles(region: Region, names: _Names, kernels: _Names, dims: Floats, row: Fl
         (names.match(P.NORMALISATION), Role.ROW),
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
-    role = np.where(_inside_library(region) | _accumulates(region) | _by_mask(region, names), Role.LIBRARY, role)
+    stays = _inside_library(region) | _accumulates(region) | _by_mask(region, names) | _differentiates(region)
+    role = np.where(stays, Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
     ranks = read_arguments(region.trace, _convolution(region.trace, operator), (A.SHAPES, A.DTYPES), _rank)[:, 0]
     flat = names.match(P.CONVOLUTION) & (ranks == P.PLANE)
@@ -287,6 +309,18 @@ def _accumulates(region: Region) -> Bools:
     """Work by which the engine of gradients adds to a parameter's: it calls the operator itself, compiled or not."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ACCUMULATES)) != ABSENT
+
+
+def _differentiates(region: Region) -> Bools:
+    """Work of a node of the graph of gradients that runs the engine itself, as one written by the user which computes
+    its layers anew: the compiler cannot look into it. Into checkpoints it can."""
+    trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
+    rows = np.arange(len(trace.events))
+    node, inner = named(trace, rows, P.OWN_NODE), np.flatnonzero(named(trace, rows, P.NODE))
+    outer = nearest(trace.links.parent, trace.links.parent[inner], node)
+    runs = np.zeros(len(rows), dtype=np.bool_)
+    runs[outer[outer != ABSENT]] = True
+    return nearest(trace.links.parent, operator, runs) != ABSENT
 
 
 def _reduces(shapes: list[Json], concrete: list[Json]) -> tuple[float, float]:

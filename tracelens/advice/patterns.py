@@ -23,6 +23,8 @@ COUNTED: Final = re.compile(r"^nonzero$")
 """Operators whose result is as long as what they find."""
 NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
 """Normalisations, losses over classes and pooling, which reduce rows."""
+WINDOW: Final = re.compile(r"^(?:avg|max)_pool\dd(?:_with_indices)?$")
+"""Poolings, each of whose results is of the elements of a window; its shape and its steps follow the tensor."""
 NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
 """Operators that reduce each row twice: a mean and a variance, a maximum and a sum."""
 REDUCTION: Final = re.compile(
@@ -78,6 +80,10 @@ IN_PLACE: Final = re.compile(r"_$")
 """Operators that write into their first argument."""
 ACCUMULATES: Final = re.compile(r"^torch::autograd::AccumulateGrad$")
 """The node of the graph of gradients that keeps a parameter's."""
+NODE: Final = re.compile(r"^autograd::engine::evaluate_function: (?!torch::autograd::AccumulateGrad)")
+"""A node of the graph of gradients, as the engine runs it; all but those that only keep a gradient."""
+OWN_NODE: Final = re.compile(rf"{NODE.pattern}(?!CheckpointFunctionBackward)")
+"""A node of the graph of gradients but for checkpoints, which the compiler knows, and what only keeps a gradient."""
 COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
 """Copies, which may convert the type."""
 FILL: Final = re.compile(r"^fill$")

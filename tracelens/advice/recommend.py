@@ -10,7 +10,7 @@ from tracelens.advice.case import Case
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
-from tracelens.advice.verdict import candidates, choose, confidence, is_decided, speedup, verdict_of
+from tracelens.advice.verdict import TOLERANCE, candidates, choose, confidence, is_decided, speedup, verdict_of
 from tracelens.analysis.results import Trust
 from tracelens.model.units import milliseconds
 
@@ -69,10 +69,10 @@ def recommend(case: Case) -> Recommendation:
 
 
 def _chosen(case: Case) -> str:
-    """The form to use; the one in use where a costly repair comes first and the best form is hardly faster."""
+    """The form to use; the one in use where a costly repair comes first and that is as good as the best form."""
     chosen = choose(case.forms, case.now)
     now, then = case.forms[case.now].step_ms, case.forms[chosen].step_ms
-    slight = now is not None and then is not None and then > WORTH_REPAIR * now
+    slight = now is not None and then is not None and now <= (1 + TOLERANCE) * then
     return case.now if slight and any(seen.share >= COSTLY for seen in case.observed) else chosen
 
 

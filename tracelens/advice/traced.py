@@ -10,7 +10,7 @@ from tracelens.advice.eager import as_recorded, predict_eager
 from tracelens.advice.facts import Facts
 from tracelens.advice.forms import cannot
 from tracelens.advice.fusion import compile_device
-from tracelens.advice.host_time import as_compiled
+from tracelens.advice.host_time import as_compiled, host_scale
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
 
@@ -27,7 +27,8 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
     blockers: what prevents the capture of a whole compiled step."""
     unseen = cannot((), UNSEEN)
     if form != "compile":
-        facts = replace(facts, region=replace(facts.region, outside=facts.region.host))
+        host = min(host_scale(facts.region).mid, 1.0) * facts.region.host
+        facts = replace(facts, region=replace(facts.region, outside=host))
     replayed = predict_replay(facts)
     if form == "compile":
         own = as_recorded(facts, predict_eager(replace(facts, region=as_compiled(facts.region)))).form()
