@@ -102,5 +102,6 @@ def test_forms_and_blockers_are_the_steps_own(name: str, edit: Callable[[Documen
     found = advised(document, tmp_path)
     assert found.recommendation.verdict == alone.recommendation.verdict
     for form, expected in alone.forms.items():
-        assert found.forms[form].step_ms == pytest.approx(expected.step_ms, rel=1e-9)
+        taken = expected.step_ms
+        assert found.forms[form].step_ms == (taken if taken is None else pytest.approx(taken, rel=1e-9))
         assert [one.id for one in found.forms[form].blockers] == [one.id for one in expected.blockers]
