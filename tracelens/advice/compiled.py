@@ -14,7 +14,6 @@ from tracelens.advice.fusion import Compiled
 from tracelens.advice.host_time import (
     call_gauge,
     host_scale,
-    outside_time,
     records,
     replay_floor,
     slowness,
@@ -46,7 +45,7 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         return broken.told("eager_ns + broken_ns", "untraceable", eager_ns=eager.mid, broken_ns=extra)
     costs = _host(facts.region, compiled, pieces)
     if not len(facts.region.waits):
-        costs |= {"outside_ns": outside_time(facts.region), "awaited_ns": compiled.awaited}
+        costs |= {"outside_ns": facts.region.outside, "awaited_ns": compiled.awaited}
     host = sum(costs.values())
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     begun = _begun(facts, compiled) * (C.GUARDS + C.GENERATED_LAUNCH + C.LAUNCH_LATENCY + C.SYNC_RETURN)
@@ -168,12 +167,13 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
     costs = {"entry_ns": host, "regions_ns": C.REGION_OVERHEAD * (pieces - 1)}
     costs = {name: slowness(region) * cost for name, cost in costs.items()}
     if len(region.waits) == 0:
-        costs["outside_ns"] = outside_time(region)
+        costs["outside_ns"] = region.outside
     both = replayed.at_least(HOST, **costs).told("{}", pieces=pieces)
     host = sum(costs.values())
+    low, high = C.TREE_SPREAD
     if pieces == 1 and not (region.training and len(region.waits)):
-        return replace(both, low=max(0.75 * host, replayed.low), high=max(1.5 * host, replayed.high))
-    alternating = 0.6 * min(host, replayed.mid) if region.training else 0.0
+        return replace(both, low=max(low * host, replayed.low), high=max(high * host, replayed.high))
+    alternating = C.TREE_ALTERNATING * min(host, replayed.mid) if region.training else 0.0
     mid = both.mid + alternating
     cut = Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid, both.terms)
     return cut.told("{} + alternating_ns", alternating_ns=alternating)

@@ -214,6 +214,10 @@ little to copy: 7.4 to 8.1; 1 to 4 in the others]"""
 TREE_COPY_RATE: Final = 0.83
 """Rate of those copies over that of streaming kernels: batched, each in chunks. [H200, 9 steps: 0.65 to 0.86, the
 longer the nearer to that]"""
+TREE_SPREAD: Final = (0.75, 1.5)
+"""Range of the host time under reduce-overhead around its estimate. [judgement]"""
+TREE_ALTERNATING: Final = 0.6
+"""Share of the faster of host and device that a training step in pieces does not hide behind the other. [judgement]"""
 TREE_TRAINING: Final = 800.0 * US
 """Host time of a training step under reduce-overhead, without its parameters. [H200, 4 steps]"""
 TREE_PARAMETER: Final = 42.0 * US

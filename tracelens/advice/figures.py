@@ -42,7 +42,7 @@ FIGURES: Final = (
             "advice.compiled:predict_compile", "advice.compiled:_host", "advice.parameters:layer_tensors",
             "advice.compiled:_device",
             "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.patterns",
-            "advice.host_time:outside_time", "advice.host_time:slowness",
+            "advice.host_time:with_outside", "advice.host_time:slowness",
         ),
         (*STEP, "forms.eager.step_ms"),
     ),
@@ -52,7 +52,7 @@ FIGURES: Final = (
         (
             "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span",
             "advice.schedule", "advice.weights", "advice.inputs:input_copies", "advice.power:sustained", "advice.power",
-            "advice.host_time:outside_time", "advice.host_time:slowness", "advice.host_time:replay_floor",
+            "advice.host_time:with_outside", "advice.host_time:slowness", "advice.host_time:replay_floor",
         ),
         STEP,
     ),

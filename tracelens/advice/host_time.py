@@ -44,15 +44,12 @@ def records(region: Region, operators: float) -> float:
     return C.OPERATOR_RECORD * operators * _call(region) / C.REFERENCE_CALL
 
 
-def outside_time(region: Region) -> float:
-    """Host time in ns that every form of the step has: a data loader's, the allocator's, and that of long work without
-    operators. There is nothing to record in it, so that it takes as long without the profiler."""
-    return region.outside
-
-
 def with_outside(inside: Estimate, region: Region) -> Estimate:
-    """A step whose host works outside as well: after a wait the device idles meanwhile, else it works on."""
-    outside = outside_time(region)
+    """A step whose host works outside as well, in every form: a data loader, the allocator, long work of no operator.
+
+    After a wait the device idles meanwhile, else it works on. There is nothing to record in such work, so that it takes
+    as long without the profiler."""
+    outside = region.outside
     if len(region.waits):
         low = min(within_scale(region).low, 1.0) * outside
         return inside + Estimate(outside, low, outside).told("outside_ns", outside_ns=outside)
