@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracelens.advice import constants as C
+from tracelens.advice.before import before
 from tracelens.advice.region import Region
 from tracelens.advice.weights import weight_bytes
 from tracelens.model.events import ABSENT, Bools, Floats
@@ -39,7 +40,7 @@ def graph_spacing(region: Region, cold: bool | None = None) -> Floats:
     The device fetches what a node is to run while the node before it runs. Where the step's own data push that out of
     the cache between two replays (`cold`; None: if its weights do), it comes from memory, too late after short work."""
     cold = weight_bytes(region) > C.CACHE_FOR_WEIGHTS if cold is None else cold
-    soon = np.append(False, region.duration[:-1] < C.NODE_FETCH)
+    soon = before(region.duration < C.NODE_FETCH, False)
     node = np.where(soon & cold, C.COLD_NODE_SPACING, C.NODE_SPACING)
     return np.where(region.memset, C.NODE_SPACING + C.MEMSET_SPACING, node)
 

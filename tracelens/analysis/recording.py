@@ -32,7 +32,7 @@ _RECORD_COUNT: Final = re.compile(
 """Counts that are 0 in a sound trace; "Out-of-range" and "Blocklisted runtime" are not."""
 
 ENOUGH_HOST_EVENTS: Final = 20
-"""Operators and calls of which a quarter is short, whatever the others wait for."""
+"""Operators and calls of which a tenth is short, whatever the others wait for."""
 
 _LOSSES: Final = (
     *("file cut short", "event cut short", "unreadable event skipped"),

@@ -24,7 +24,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on any copy that the runtime calls pageable; saves half of it where it is exposed."""
     del forms
     kernels = analysis.tables["kernels"]
-    pageable = kernels.take(np.array(["pageable" in name.lower() for name in kernels["name"]], dtype=np.bool_))
+    pageable = kernels.take(np.array([PAGEABLE.search(name) is not None for name in kernels["name"]], dtype=np.bool_))
     if not len(pageable):
         return None
     exposed = min(float(pageable["total_ns"].sum()), float(analysis.attribution.parts["kernel"]["copy"]))
