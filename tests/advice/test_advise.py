@@ -8,8 +8,9 @@ from tests.advice.cases.beats import loader
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
 from tracelens.advice import advise
-from tracelens.advice.results import FORMS, Advice
+from tracelens.advice.results import Advice
 from tracelens.analysis import analyze
+from tracelens.model.forms import FORMS
 
 BIG = 1 << 25
 MATRIX = op("aten::mm", 2, shapes=[[64, 64]] * 2, dtypes=["float"] * 2, host=30)

@@ -18,13 +18,14 @@ from tracelens.advice import advise
 from tracelens.advice.confirmed import REPAIRS
 from tracelens.advice.explain import explain, topics
 from tracelens.advice.measured import REASONS
-from tracelens.advice.results import FORMS, NO_GRAPH
+from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.advice.sources import constants
 from tracelens.analysis import analyze
 from tracelens.analysis.parts import Part
 from tracelens.errors import UsageError
 from tracelens.loading.load import empty_trace
+from tracelens.model.forms import FORMS
 from tracelens.reporting import schema
 from tracelens.reporting.document import build
 from tracelens.reporting.explanations import list_text, to_json, to_text

@@ -26,11 +26,12 @@ from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.first import ALLOWS, TELLS
 from tracelens.advice.forms import cannot
-from tracelens.advice.results import FORMS, Finding, Form
+from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import HIDES, RULES, Rule, check_all
 from tracelens.advice.rules.rule import SEVERITIES, device_ms, now_ms, severity
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
+from tracelens.model.forms import FORMS
 
 Story: TypeAlias = Sequence[Beat] | Callable[[], TraceBuilder]
 BIG = 1 << 25

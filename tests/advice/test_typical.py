@@ -8,8 +8,9 @@ import pytest
 from tests.advice.cases.beats import pause
 from tests.advice.story import Beat, analysis, at_step, gemm, item, pointwise
 from tracelens.advice import advise
-from tracelens.advice.results import FORMS, Advice
+from tracelens.advice.results import Advice
 from tracelens.analysis.typical import of_typical_steps, typical_steps
+from tracelens.model.forms import FORMS
 
 HALF = [pointwise(2, host=30)] * 40
 

@@ -16,10 +16,11 @@ from tracelens.advice.blockers import Observation, find_blockers
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.forms import predict_forms
 from tracelens.advice.region import find_region
-from tracelens.advice.results import FORMS, Form
+from tracelens.advice.results import Form
 from tracelens.advice.verdict import choose, verdict_of
 from tracelens.analysis import analyze
 from tracelens.loading import load_trace
+from tracelens.model.forms import FORMS
 
 PAGE: Final = FOLDER / "split.md"
 HEAD: Final = """\

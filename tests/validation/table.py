@@ -10,9 +10,10 @@ from pathlib import Path
 from tests.validation.measured import FOLDER, Measured, measured
 from tests.workloads import WORKLOADS
 from tracelens.advice import advise
-from tracelens.advice.results import FORMS, Advice, Form
+from tracelens.advice.results import Advice, Form
 from tracelens.analysis import analyze
 from tracelens.loading import load_trace
+from tracelens.model.forms import FORMS
 
 TABLE = FOLDER / "validation.md"
 SETS = {

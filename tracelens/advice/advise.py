@@ -21,7 +21,7 @@ from tracelens.advice.missed import missed, scaled
 from tracelens.advice.reason import reason
 from tracelens.advice.recommend import abstain, recommend
 from tracelens.advice.region import Region
-from tracelens.advice.results import FORMS, Advice, Form, Recommendation
+from tracelens.advice.results import Advice, Form, Recommendation
 from tracelens.advice.rules import check_all
 from tracelens.advice.scaler import is_scaled
 from tracelens.advice.snippet import Target, target_of
@@ -29,6 +29,7 @@ from tracelens.advice.traced import traced_forms
 from tracelens.advice.unproven import unproven
 from tracelens.advice.verdict import HOST_BOUND, candidates
 from tracelens.analysis.results import Analysis
+from tracelens.model.forms import FORMS
 
 DONE: Final = ("compile", "replay", "both")
 GRAPHS: Final = ("replay", "both")

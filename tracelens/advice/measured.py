@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from tracelens.advice.pays import with_break_even
-from tracelens.advice.results import FORMS, NO_GRAPH, Blocker, Form
+from tracelens.advice.results import NO_GRAPH, Blocker, Form
+from tracelens.model.forms import FORMS
 
 Record: TypeAlias = Mapping[str, Any]
 NUMBERS: Final = (

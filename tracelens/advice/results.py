@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tracelens.advice.terms import Terms
-from tracelens.model.forms import FORMS as FORMS
 
 NO_GRAPH = "no_graph"
 """Id of the blocker of a form that the compiler was asked for and made no graph of."""

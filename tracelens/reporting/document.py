@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from tracelens.advice.measured import measured_forms, unusable
-from tracelens.advice.results import FORMS, Advice, Blocker, Form, Recommendation
+from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.advice.terms import Terms
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
 from tracelens.analysis.table import Table
 from tracelens.model.events import Trace
+from tracelens.model.forms import FORMS
 from tracelens.model.units import NS_PER_MS
 from tracelens.reporting import schema
 from tracelens.version import __version__

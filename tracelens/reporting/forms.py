@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tracelens.advice.results import FORMS as FORMS
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.terms import RULES
 from tracelens.model import units
+from tracelens.model.forms import FORMS
 from tracelens.reporting import runs
 from tracelens.reporting.printable import head, short_place
 from tracelens.reporting.schema import Document, FormEntry
