@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -120,6 +121,11 @@ FOREIGN = {
     "sqlite": (b"SQLite format 3\0" + bytes(100), "SQLite"),
     "pickle": (b"\x80\x04\x95abc", "pickle"),
     "zip": (b"PK\x03\x04abc", "zip"),
+    "gzip twice": (zipped(zipped(kineto(EVENTS))), "gzip within gzip"),
+    "zlib": (zlib.compress(kineto(EVENTS)), "bare zlib data"),
+    "large file pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n", "git lfs pull"),
+    "annexed": (b"/annex/objects/SHA256E-s9--ab.json\n", "git annex get"),
+    "an event a line": (b"\n".join(json.dumps(event).encode() for event in EVENTS), "without an array around them"),
     "tar": (b"name" + bytes(253) + b"ustar" + bytes(100), "tar"),
     "html": (b"<!DOCTYPE html><html>", "HTML"),
     "perfetto": (b"\x0a\xf3\x01\x08\x01" + bytes(60), "Perfetto"),

@@ -9,6 +9,12 @@ _MAGIC: Final = (
     (b"SQLite format 3", "a SQLite database (an Nsight Systems export?)"),
     (b"PK\x03\x04", "a zip archive; unpack it and name the trace inside"),
     (b"BZh", "bzip2-compressed; decompress it first"),
+    (b"\x1f\x8b", "gzip within gzip; decompress it once first"),
+    (b"\x78\x01", "bare zlib data; decompress it first"),
+    (b"\x78\x9c", "bare zlib data; decompress it first"),
+    (b"\x78\xda", "bare zlib data; decompress it first"),
+    (b"version https://git-lfs", "a Git LFS pointer; fetch the file itself by git lfs pull"),
+    (b"/annex/objects/", "a git-annex pointer; fetch the file itself by git annex get"),
     (b"\xfd7zXZ", "xz-compressed; decompress it first"),
     (b"\x80\x02", "a pickle (a CUDA memory snapshot or a checkpoint?)"),
     (b"\x80\x03", "a pickle (a CUDA memory snapshot or a checkpoint?)"),
@@ -33,6 +39,7 @@ _FIRST_KEYS: Final = {
 """Keys that alone settle it, so that the rest need not be read."""
 
 _KEYS: Final = (
+    ({"ph", "name"}, "events without an array around them; put them between [ and ], with commas"),
     ({"schema", "nodes"}, "a PyTorch execution trace (operators without times)"),
     ({"segments", "device_traces"}, "a CUDA memory snapshot"),
     ({"cells", "nbformat"}, "a Jupyter notebook"),
