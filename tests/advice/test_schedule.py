@@ -64,6 +64,21 @@ def test_a_kernel_that_leaves_little_room_gains_nothing_side_by_side() -> None:
     assert facts_of(*branches([almost, 1, 1], host=40)).span(0).expected == pytest.approx(22 * 30_000, rel=0.01)
 
 
+def test_work_beside_the_path_begins_in_turn_with_it() -> None:
+    span = facts_of(*branches([1, 1, 1])).span(0)
+    assert span.expected == pytest.approx(span.least + 10 * C.NODE_SPACING, rel=0.005)
+
+
+def test_a_block_alone_on_a_multiprocessor_takes_more_than_its_place() -> None:
+    facts = facts_of(gemm(30, grid=[132, 1, 1]), gemm(30, grid=[33, 1, 1]), gemm(30, grid=[132 * 16, 1, 1]))
+    assert facts.share.tolist() == pytest.approx([1 / 4, 1 / 16, 1])
+
+
+def test_work_that_takes_more_of_the_device_gets_more_in_the_way() -> None:
+    little, much = (facts_of(*branches([blocks, 1, 1], host=40)).span(0) for blocks in (4, 132))
+    assert much.expected - little.expected == pytest.approx(C.INTERFERENCE * 300_000 / 4, rel=0.05)
+
+
 def test_each_hand_over_between_streams_takes_its_time() -> None:
     side, last = gemm(200, stream=13, grid=SMALL, host=100), pointwise(5, grid=SMALL, host=400)
     span = facts_of(pointwise(5, grid=SMALL), *fork(), side, pointwise(0.001, grid=SMALL), *fork(), last).span(0)

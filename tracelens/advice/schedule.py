@@ -48,20 +48,22 @@ def graph_spacing(region: Region, cold: bool | None = None) -> Floats:
 def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     """Device time of the step with a spacing in ns for each piece of work, overlap of streams kept.
 
-    The order within streams and the events between them give the critical path. Kernels side by side share the
-    device, so the step is not shorter than the sum of what each takes of it; one that leaves little room takes all.
-    Overlap that the trace itself shows stays, and hides the spacing of all work beside the path. Each hand-over
-    from stream to stream along the path takes its time in any case, less where nothing can run beside it."""
+    The order within streams and the events between them give the critical path. Work beside it begins in turn with it,
+    and gets in its way as far as it takes of the device; the step is not shorter than the sum of what each piece takes
+    of that, all of it where little room is left. Overlap that the trace itself shows stays, and hides the spacing of
+    all work beside the path. Each hand-over from stream to stream along the path takes its time in any case, less where
+    nothing can run beside it."""
     taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
         return Span(whole, whole, whole)
-    path = critical_path(region, taken)
+    path, alone = critical_path(region, taken), critical_path(region, region.duration)
     handed = critical_path(region, taken, C.HAND_OVER if whole - path >= 1 else C.CHAIN_HAND_OVER) - path
     crowd = float((taken * np.where(share >= C.FILLS, 1.0, share)).sum())
-    spaced = path - critical_path(region, region.duration)
-    seen = float(region.duration.sum()) - _overlapped(region) + spaced
-    expected = min(max(path + C.INTERFERENCE * (whole - path), crowd), seen)
+    begins = C.NODE_SPACING * len(region) + alone - critical_path(region, region.duration + C.NODE_SPACING)
+    beside = (whole - path) * crowd / max(whole, 1.0)
+    seen = float(region.duration.sum()) - _overlapped(region) + path - alone
+    expected = min(max(path + begins + C.INTERFERENCE * beside, crowd), seen)
     return Span(expected + handed, path, whole + handed)
 
 

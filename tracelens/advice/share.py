@@ -15,17 +15,20 @@ BLOCKS_PER_MULTIPROCESSOR = 32
 
 
 def share_of_device(region: Region, operators: Operators, bandwidth: float) -> Floats:
-    """Share 0..1 per piece of work: of the thread blocks that fit on the device or of its memory bandwidth, whichever
-    is more.
+    """Share 0..1 per piece of work: of the device's multiprocessors or of its memory bandwidth, whichever is more.
 
-    What fits follows from threads, registers and shared memory of a block. Copies and memsets take nothing; a
-    kernel whose grid the trace does not give takes all. Two kernels that each fill the device gain nothing side by
-    side."""
+    What blocks fit on a multiprocessor follows from their threads, registers and shared memory. One block alone there
+    takes more of it than its place, for its arithmetic, and less than all: the share is the geometric mean of the
+    places and of the multiprocessors with a block. Copies and memsets take nothing; a kernel whose grid the trace does
+    not give takes all. Two kernels that each fill the device gain nothing side by side."""
     asked = traffic(operators) / bandwidth / np.maximum(region.duration, 1)
     streams = np.where(operators.role == Role.POINTWISE, asked, 0)
     blocks = region.product(A.GRID)
-    fit = _resident(region) * _device(region, "numSms")
-    share = np.where((blocks > 0) & (fit > 0), np.minimum(blocks / np.maximum(fit, 1), 1.0), 1.0)
+    multiprocessors, resident = _device(region, "numSms"), _resident(region)
+    held = np.minimum(blocks / max(multiprocessors, 1), 1.0)
+    places = np.minimum(blocks / np.maximum(resident * multiprocessors, 1), 1.0)
+    known = (blocks > 0) & (resident > 0) & (multiprocessors > 0)
+    share = np.where(known, np.sqrt(np.maximum(held * places, 0.0)), 1.0)
     share = np.maximum(share, np.minimum(streams, 1.0))
     return np.where(region.trace.events.category[region.work] == Category.KERNEL, share, 0.0)
 
