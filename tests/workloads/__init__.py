@@ -1,8 +1,8 @@
 """Steps to calibrate the predictions on and, apart from those, to judge them by.
 
-A workload belongs to one of eight sets. Constants and rules may be fitted on the measurements of "calibration"; those
+A workload belongs to one of nine sets. Constants and rules may be fitted on the measurements of "calibration"; those
 of "validation", "unseen" and "third" were put away for a first, a second and a third judgement and have been seen
-since; those of "fourth" to "seventh" are taken once constants are frozen, and only compared with what was predicted.
+since; those of "fourth" to "eighth" are taken once constants are frozen, and only compared with what was predicted.
 The kinds of the sets differ.
 """
 
@@ -10,20 +10,25 @@ from __future__ import annotations
 
 from tests.workloads import (
     blocked,
+    decoding,
     dense,
     finance,
     graphs,
     language,
     learning,
     models,
+    perception,
     pointwise,
     recommending,
+    representation,
     robotics,
     science,
     series,
     small,
     sound,
     streams,
+    tabular,
+    text,
     training,
     vision,
 )
@@ -32,20 +37,25 @@ from tests.workloads.registry import WORKLOADS
 __all__ = [
     "WORKLOADS",
     "blocked",
+    "decoding",
     "dense",
     "finance",
     "graphs",
     "language",
     "learning",
     "models",
+    "perception",
     "pointwise",
     "recommending",
+    "representation",
     "robotics",
     "science",
     "series",
     "small",
     "sound",
     "streams",
+    "tabular",
+    "text",
     "training",
     "vision",
 ]

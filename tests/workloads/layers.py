@@ -60,3 +60,11 @@ def perceptron(*widths: int, activation: type[nn.Module] = nn.ReLU) -> nn.Sequen
     """Linear layers with activations between them."""
     layers = [layer for inputs, outputs in pairwise(widths) for layer in (nn.Linear(inputs, outputs), activation())]
     return nn.Sequential(*layers[:-1])
+
+
+def plain(*widths: int) -> nn.Sequential:
+    """Linear layers without biases, cut at zero between them, that keep the size of what they see."""
+    model = nn.Sequential(*[part for a, b in pairwise(widths) for part in (nn.Linear(a, b, bias=False), nn.ReLU())])
+    for layer in model[::2]:
+        nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+    return model[:-1]

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.registry import ON_GPU, Work, batches, fused_adamw, inference, integers, normal, training, workload
+from tests.workloads.layers import perceptron, plain
+from tests.workloads.registry import (
+    DEVICE,
+    ON_GPU,
+    Work,
+    adamw,
+    batches,
+    fused_adamw,
+    inference,
+    integers,
+    normal,
+    training,
+    workload,
+)
+from tests.workloads.streams import side_by_side
+
+HALF = torch.bfloat16
 
 
 class Dice(nn.Module):
@@ -109,3 +126,49 @@ def ranking_metrics() -> Work:
         return (gained / ideal.clamp(min=1e-6)).mean().item()
 
     return Work(step, batches(lambda: (normal(users, items), F.relu(normal(users, items) - 2.0)), 3))
+
+
+class Clicks(nn.Module):
+    """The chance of a click from numbers and categories, by the products of all pairs of their vectors."""
+
+    def __init__(self, numbers: int, fields: int, rows: int, width: int) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(rows, width) for _ in range(fields))
+        self.bottom = perceptron(numbers, 256, width)
+        self.top = perceptron(width + fields * (fields + 1) // 2, 256, 128, 1)
+        self.pairs: torch.Tensor
+        self.register_buffer("pairs", torch.tril_indices(fields + 1, fields + 1, -1))
+
+    def forward(self, numbers: torch.Tensor, categories: torch.Tensor) -> torch.Tensor:
+        dense = F.relu(self.bottom(numbers))
+        rows = [table(row) for table, row in zip(self.tables, categories.unbind(1), strict=True)]
+        vectors = torch.stack([dense, *rows], 1)
+        products = torch.bmm(vectors, vectors.transpose(1, 2))[:, self.pairs[0], self.pairs[1]]
+        return self.top(torch.cat([dense, products], -1)).squeeze(-1)
+
+
+@workload("eighth", "training")
+def learned_clicks() -> Work:
+    """A ranking model with a table for each of eight fields trained on the clicks that were seen."""
+
+    def loss(model: nn.Module, numbers: torch.Tensor, categories: torch.Tensor, click: torch.Tensor) -> torch.Tensor:
+        return F.binary_cross_entropy_with_logits(model(numbers, categories), click)
+
+    step = training(Clicks(13, 8, 10_000, 32), loss, adamw)
+    return Work(step, batches(lambda: (normal(1024, 13), integers(10_000, 1024, 8), integers(2, 1024).float())))
+
+
+@workload("eighth", "streams")
+def four_towers() -> Work:
+    """Users, what surrounds them, items and their makers through a tower and a stream each, then compared."""
+
+    towers = [plain(*[512] * 9).to(DEVICE, HALF).eval() for _ in range(4)]
+    streams = [torch.cuda.Stream() for _ in towers]
+
+    def step(*parts: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            tasks = [partial(model, part) for model, part in zip(towers, parts, strict=True)]
+            user, around, item, maker = side_by_side(tasks, streams)
+            return (user + around) @ (item + maker).T
+
+    return Work(step, batches(lambda: tuple(normal(128, 512, dtype=HALF) for _ in towers)))

@@ -12,7 +12,7 @@ from torch import nn
 Inputs = tuple[torch.Tensor, ...]
 Step = Callable[..., Any]
 Parameters = Iterable[nn.Parameter]
-Split = Literal["calibration", "validation", "unseen", "third", "fourth", "fifth", "sixth", "seventh"]
+Split = Literal["calibration", "validation", "unseen", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
 
 ON_GPU: Final = torch.cuda.is_available()
 DEVICE: Final = "cuda" if ON_GPU else "cpu"

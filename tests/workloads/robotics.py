@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from tests.workloads.layers import perceptron
 from tests.workloads.registry import DEVICE, Work, batches, normal, workload
 
 
@@ -78,3 +80,29 @@ def laser_calibration() -> Work:
         return 20.0 * distance, normal(count), 0.2 * normal(count), strength, 0.1 * moment
 
     return Work(step, [returns(count) for count in range(10_000_000, 12_000_000, 500_123)])
+
+
+@torch.compiler.disable
+def pushed(states: torch.Tensor, pushes: torch.Tensor) -> torch.Tensor:
+    """Carts with poles a tick later, by a simulator on the host."""
+    (place, speed, angle, turn), push = states.numpy().T, 10 * pushes.numpy()[:, 0]
+    sine, cosine = np.sin(angle), np.cos(angle)
+    pull = (push + 0.05 * turn**2 * sine) / 1.1
+    swing = (9.8 * sine - cosine * pull) / (0.5 * (4 / 3 - 0.1 * cosine**2 / 1.1))
+    thrust = pull - 0.05 * swing * cosine / 1.1
+    moved = (place + 0.02 * speed, speed + 0.02 * thrust, angle + 0.02 * turn, turn + 0.02 * swing)
+    return torch.from_numpy(np.clip(np.stack(moved, 1), -3, 3))
+
+
+@workload("eighth", "blocked")
+def acting_in_simulation() -> Work:
+    """A policy that balances poles for sixteen ticks of a simulator on the host."""
+    policy = perceptron(4, 64, 64, 1, activation=nn.Tanh).to(DEVICE)
+
+    def step(states: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            for _ in range(16):
+                states = pushed(states, torch.tanh(policy(states.to(DEVICE))).cpu())
+            return states
+
+    return Work(step, batches(lambda: (torch.randn(512, 4) / 8,)))

@@ -215,3 +215,61 @@ def beam_formers() -> Work:
         return torch.complex(normal(*shape), normal(*shape))
 
     return Work(step, batches(lambda: (complex_normal(65, 8, 1), *(complex_normal(65, 8, 64) for _ in range(4)))))
+
+
+class Snake(nn.Module):
+    """An activation that keeps what is periodic: a squared sine is added, of a rate for each channel."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.rate = nn.Parameter(torch.ones(channels, 1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.sin(self.rate * x).square() / (self.rate + 1e-9)
+
+
+class Spread(nn.Module):
+    """Convolutions that look ever further apart, each pair added to what came in."""
+
+    def __init__(self, channels: int, size: int) -> None:
+        super().__init__()
+        self.pairs = nn.ModuleList(
+            nn.Sequential(
+                Snake(channels),
+                nn.Conv1d(channels, channels, size, padding="same", dilation=apart),
+                Snake(channels),
+                nn.Conv1d(channels, channels, size, padding="same"),
+            )
+            for apart in (1, 3)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for pair in self.pairs:
+            x = x + pair(x)
+        return x
+
+
+class Voice(nn.Module):
+    """Sound from the bands of speech, made longer stage by stage."""
+
+    def __init__(self, *channels: int) -> None:
+        super().__init__()
+        self.enter, self.leave = nn.Conv1d(80, channels[0], 7, padding=3), nn.Conv1d(channels[-1], 1, 7, padding=3)
+        self.longer = nn.ModuleList(
+            nn.Sequential(Snake(a), nn.ConvTranspose1d(a, b, 8, stride=4, padding=2)) for a, b in pairwise(channels)
+        )
+        self.spread = nn.ModuleList(nn.ModuleList(Spread(b, size) for size in (3, 7)) for b in channels[1:])
+        self.last = Snake(channels[-1])
+
+    def forward(self, bands: torch.Tensor) -> torch.Tensor:
+        x = self.enter(bands)
+        for longer, spread in zip(self.longer, self.spread, strict=True):
+            x = longer(x)
+            x = torch.stack([part(x) for part in spread]).mean(0)
+        return torch.tanh(self.leave(self.last(x)))
+
+
+@workload("eighth")
+def spoken_answer() -> Work:
+    """A third of a second of speech from its bands, by convolutions that lengthen them."""
+    return Work(inference(Voice(256, 128, 64, 32)), batches(lambda: (normal(1, 80, 30),)))

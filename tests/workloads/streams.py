@@ -345,3 +345,20 @@ def sharded_layers() -> Work:
         return x
 
     return Work(step, batches(lambda: (normal(64, 1024, dtype=HALF),)))
+
+
+@workload("eighth", "streams", "blocked")
+def next_batch_beside() -> Work:
+    """Texts encoded in full precision while a second stream brings the next ones from pinned memory."""
+    width, rows = (1536, 8) if ON_GPU else (96, 2)
+    model, copier = inference(nn.Sequential(Encoder(width, 12), Encoder(width, 12))), torch.cuda.Stream()
+
+    def step(x: torch.Tensor, following: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        copier.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(copier):
+            brought = following.to(DEVICE, non_blocking=True)
+        out = model(x)
+        torch.cuda.current_stream().wait_stream(copier)
+        return out, brought
+
+    return Work(step, batches(lambda: (normal(rows, 512, width), torch.randn(rows, 512, width, pin_memory=ON_GPU))))

@@ -1,0 +1,86 @@
+"""Steps on the rows of tables: cleaned, learned from."""
+
+from __future__ import annotations
+
+import logging
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from tests.workloads.layers import perceptron
+from tests.workloads.registry import (
+    DEVICE,
+    ON_GPU,
+    Inputs,
+    Work,
+    batches,
+    fused_adamw,
+    integers,
+    normal,
+    training,
+    workload,
+)
+from tests.workloads.streams import side_by_side
+
+LOG = logging.getLogger(__name__)
+
+
+class Rows(nn.Module):
+    """Numbers and the embeddings of categories through a wide perceptron."""
+
+    def __init__(self, numbers: int, categories: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(1000 * categories, 16)
+        self.read = perceptron(numbers + 16 * categories, width, width, width, width, 1)
+
+    def forward(self, numbers: torch.Tensor, categories: torch.Tensor) -> torch.Tensor:
+        return self.read(torch.cat([numbers, self.table(categories).flatten(1)], -1)).squeeze(-1)
+
+
+@torch.compiler.disable
+def logged(loss: torch.Tensor) -> float:
+    """The loss, noted for whoever watches the training."""
+    value = loss.item()
+    LOG.debug("loss %.4f", value)
+    return value
+
+
+@workload("eighth", "training", "blocked")
+def logged_regression() -> Work:
+    """Prices learned from numbers and categories in full precision, the loss logged at every step."""
+    width, rows = (3072, 3072) if ON_GPU else (64, 32)
+    update = training(Rows(64, 8, width), lambda model, *x: F.mse_loss(model(*x[:2]), x[2]), fused_adamw)
+
+    def step(numbers: torch.Tensor, categories: torch.Tensor, price: torch.Tensor) -> float:
+        return logged(update(numbers, categories, price))
+
+    return Work(step, batches(lambda: (normal(rows, 64), integers(8000, rows, 8), normal(rows))))
+
+
+@workload("eighth", "streams")
+def cleaned_columns() -> Work:
+    """Columns of a large table made fit for a network: numbers on one stream, hashed categories on another."""
+    rows, columns = (262_144, 128) if ON_GPU else (64, 8)
+    middle, low, high = normal(columns) / 8, -2 - normal(columns).abs(), 2 + normal(columns).abs()
+    mean, spread = normal(columns) / 8, 0.5 + normal(columns).abs()
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def numbers(x: torch.Tensor) -> torch.Tensor:
+        missing = torch.isnan(x)
+        x = torch.where(missing, middle, x).clamp(low, high)
+        x = (torch.sign(x) * torch.log1p(x.abs()) - mean) / spread
+        return torch.cat([x, missing.to(x.dtype)], -1).half()
+
+    def categories(x: torch.Tensor) -> torch.Tensor:
+        mixed = (x ^ (x >> 7)) * 40_503 % 1_000_003
+        return torch.where(x < 0, 0, 1 + (mixed ^ (mixed >> 5)) % 4095).to(torch.int32)
+
+    def step(x: torch.Tensor, kinds: torch.Tensor) -> list[torch.Tensor]:
+        return side_by_side([lambda: numbers(x), lambda: categories(kinds)], streams)
+
+    def table() -> Inputs:
+        x = normal(rows, columns) * 2
+        return x.masked_fill(torch.rand(rows, columns, device=DEVICE) < 0.05, float("nan")), integers(1 << 30, rows, 32)
+
+    return Work(step, batches(table, 3))
