@@ -32,7 +32,8 @@ def _processes(events: Events, lanes: Lanes) -> Int32s:
 
 def _parents(events: Events) -> Int32s:
     rows = np.flatnonzero(among(events.category, HOST) & (events.phase == COMPLETE))
-    inner = enclosing(events.lane[rows], events.start[rows], events.end[rows])
+    start = events.start[rows]
+    inner = enclosing(events.lane[rows], start, start + events.duration[rows])
     parent = np.full(len(events), ABSENT, dtype=np.int32)
     parent[rows] = np.where(inner == ABSENT, ABSENT, rows[inner])
     return parent

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
+
+from tracelens.model.once import once
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -112,18 +115,19 @@ class Written:
         return len(self.start)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Events(Written):
-    """Columns of the n events of a Trace."""
+    """Columns of the n events of a Trace; what every pass asks of them is worked out once."""
 
     role: Bytes
     """What a RUNTIME call does (Role)."""
 
-    @property
+    @cached_property
     def end(self) -> Int64s:
         """ns after Trace.base_ns."""
         return self.start + self.duration
 
+    @once
     def device_work(self) -> Bools:
         """Mask of complete events that occupy a device: kernels, copies, memsets."""
         work = among(self.category, DEVICE_WORK) & (self.phase == ord("X"))

@@ -17,9 +17,9 @@ def empty() -> Int64s:
 
 def union(start: Int64s, end: Int64s) -> Int64s:
     """Interval set covered by any of the intervals, in any order; touching ones are joined."""
-    solid = end > start
-    order = np.argsort(start[solid], kind="stable")
-    starts, reach = start[solid][order], np.maximum.accumulate(end[solid][order])
+    solid = np.flatnonzero(end > start)
+    order = solid[np.argsort(start[solid], kind="stable")]
+    starts, reach = start[order], np.maximum.accumulate(end[order])
     if not len(starts):
         return empty()
     first = np.append(True, starts[1:] > reach[:-1])
@@ -41,20 +41,18 @@ def clip(intervals: Int64s, low: int, high: int) -> Int64s:
 
 def intersect(first: Int64s, second: Int64s) -> Int64s:
     """What both interval sets cover."""
-    if not len(first) or not len(second):
-        return empty()
-    low, high = min(first[0, 0], second[0, 0]), max(first[-1, 1], second[-1, 1])
-    return subtract(first, complement(second, low, high))
+    few, many = (first, second) if len(first) <= len(second) else (second, first)
+    begin = np.searchsorted(many[:, 1], few[:, 0], side="right")
+    count = np.searchsorted(many[:, 0], few[:, 1]) - begin
+    one = np.repeat(np.arange(len(few)), count)
+    other = np.arange(len(one)) - np.repeat(np.cumsum(count) - count - begin, count)
+    start, end = np.maximum(few[one, 0], many[other, 0]), np.minimum(few[one, 1], many[other, 1])
+    return np.column_stack((start, end))
 
 
 def subtract(first: Int64s, second: Int64s) -> Int64s:
     """What the first interval set covers and the second does not."""
-    start, end, kind = foremost(
-        np.concatenate((second[:, 0], first[:, 0])),
-        np.concatenate((second[:, 1], first[:, 1])),
-        np.repeat(np.array([0, 1], dtype=np.uint8), (len(second), len(first))),
-    )
-    return union(start[kind == 1], end[kind == 1])
+    return intersect(first, complement(second, first[0, 0], first[-1, 1])) if len(first) else first
 
 
 def length(intervals: Int64s) -> int:

@@ -46,10 +46,12 @@ def tell_alike(
 def _tell(
     trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
 ) -> npt.NDArray[Any]:
-    distinct, inverse = distinct_codes(codes, len(trace.names))
-    told = np.empty(len(distinct), dtype=dtype)
-    told[:] = [tell(trace.names[name]) for name in map(int, distinct)]
-    return told[inverse]
+    asked = np.zeros(len(trace.names), dtype=np.bool_)
+    asked[codes] = True
+    distinct = np.flatnonzero(asked)
+    told = np.empty(len(trace.names), dtype=dtype)
+    told[distinct] = [tell(trace.names[name]) for name in map(int, distinct)]
+    return told[codes]
 
 
 @once
