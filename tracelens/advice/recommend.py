@@ -7,6 +7,7 @@ from typing import Final
 
 from tracelens.advice.blockers import COSTLY, VETOES
 from tracelens.advice.case import Case
+from tracelens.advice.communication import comes_first
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
@@ -69,11 +70,13 @@ def recommend(case: Case) -> Recommendation:
 
 
 def _chosen(case: Case) -> str:
-    """The form to use; the one in use where a costly repair comes first and that is as good as the best form."""
+    """The form to use; the one in use where a costly repair comes first and that is as good as the best form, or
+    where communication does."""
     chosen = choose(case.forms, case.now)
     now, then = case.forms[case.now].step_ms, case.forms[chosen].step_ms
     slight = now is not None and then is not None and now <= (1 + TOLERANCE) * then
-    return case.now if slight and any(seen.share >= COSTLY for seen in case.observed) else chosen
+    costly = slight and any(seen.share >= COSTLY for seen in case.observed)
+    return case.now if costly or comes_first(case, chosen) else chosen
 
 
 def abstain(trust: Trust, reason: str | None = None) -> Recommendation:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tracelens.advice.case import Case
+from tracelens.advice.communication import comes_first, exposed
 from tracelens.advice.results import AfterFix, Blocker, Form
-from tracelens.advice.verdict import EVEN, candidates, speedup
-from tracelens.model.units import milliseconds
+from tracelens.advice.verdict import EVEN, candidates, choose, speedup
+from tracelens.model.units import milliseconds, share
 
 SURE: Final = 0.7
 """Confidence below which a gain is only perhaps one, where the times before and after may be the same. [judgement]"""
@@ -43,7 +44,7 @@ def summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Blocke
     """What to do, what it gains, what it runs despite, and what to repair first or what bounds the step."""
     why = _repair(case, after, first) if first else case.reason
     if chosen == case.now:
-        return f"{_stay(case, sure)} {why}".strip()
+        return f"{_stay(case, sure)} {_communication(case)}{why}".strip()
     return f"{_use(case, chosen, sure)} {_despite(case.forms[chosen], chosen, first)}{why}".strip()
 
 
@@ -96,6 +97,15 @@ def _repair(case: Case, after: AfterFix | None, first: tuple[Blocker, ...]) -> s
         return f"Repair first: {first[0].message}; the step then takes about {step} ms."
     action = _action(case, after.verdict, case.fixed[after.verdict].variant)
     return f"Repair first: {first[0].message}; then {_lower(action)}, about {step} ms."
+
+
+def _communication(case: Case) -> str:
+    """That communication comes first, where the fastest form would gain something if its prediction held."""
+    if not comes_first(case, choose(case.forms, case.now)):
+        return ""
+    return (
+        f"First hide communication, or find the rank that it waits for: it takes {share(exposed(case))} of the trace. "
+    )
 
 
 def _stay(case: Case, sure: float) -> str:

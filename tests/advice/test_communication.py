@@ -1,0 +1,45 @@
+"""Communication that nothing hides comes before a gain that may be none."""
+
+from __future__ import annotations
+
+from tests.advice.cases.beats import collective
+from tests.advice.story import H200, Beat, analysis, gemm, pointwise
+from tracelens.advice import advise
+from tracelens.advice.results import Advice
+
+CHAIN = [pointwise(100, 1 << 25) for _ in range(8)]
+WORK = [gemm(300)] * 8
+COLLECTIVES = [collective(1000)] * 3
+
+
+def told(*beats: Beat) -> Advice:
+    """The advice on a device that the constants were not measured on."""
+    return advise(analysis(*beats, deviceProperties=[{"id": 0, **H200, "name": "NVIDIA A100"}]))
+
+
+def test_a_gain_inside_the_range_is_not_advised_beside_much_exposed_communication() -> None:
+    alone, beside = told(*WORK, *CHAIN), told(*WORK, *CHAIN, *COLLECTIVES)
+    assert alone.recommendation.verdict == "compile"
+    assert beside.recommendation.verdict == "neither"
+    assert (beside.forms["compile"].step_ms or 0) < 0.95 * (beside.forms["eager"].step_ms or 0)
+    assert "First hide communication" in beside.recommendation.summary
+
+
+def test_a_gain_beyond_the_range_is_advised_beside_exposed_communication() -> None:
+    found = told(*WORK[:2], *CHAIN * 4, *COLLECTIVES)
+    assert found.recommendation.verdict == "compile"
+    assert "communication" not in found.recommendation.summary
+
+
+def test_what_the_host_takes_is_gained_beside_communication_too() -> None:
+    small = [gemm(3, 256), pointwise(2), pointwise(2)] * 40
+    found = told(*small, *[collective(100)] * 10)
+    assert found.recommendation.verdict == "both"
+    assert any(finding.rule == "captured_collectives" for finding in found.findings)
+
+
+def test_no_finding_is_of_a_graph_that_is_not_advised() -> None:
+    found = told(*[gemm(20, 1024), *[pointwise(10, 1 << 21)] * 2] * 12, *[collective(600)] * 2)
+    assert found.recommendation.verdict == "neither"
+    assert min(found.forms, key=lambda name: found.forms[name].step_ms or 0) == "both"
+    assert all(finding.rule != "captured_collectives" for finding in found.findings)
