@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from tracelens.advice import constants as C
+from tracelens.advice.arguments import Json, read_arguments
 from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
@@ -24,6 +25,7 @@ from tracelens.advice.parameters import layer_tensors
 from tracelens.advice.region import Region
 from tracelens.advice.terms import DEVICE, HOST, slower
 from tracelens.analysis.waits import blocking_waits
+from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s, Role
 from tracelens.model.nesting import nearest
 
@@ -107,6 +109,7 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
     working = _working(region, compiled.library_calls) - records(region, _within(region, compiled.library_calls))
     calls = C.LIBRARY_TRACED * max(working, 0.0) * call_gauge(region) + C.LIBRARY_CALL * len(compiled.library_calls)
     calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels * region.speed)
+    calls += C.COMPLEX_CALL * _complex(region, compiled.library_calls)
     inputs = C.COMPILED_INPUT * layer_tensors(region)
     if region.training:
         inputs = C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters
@@ -114,6 +117,16 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
     own = {"guards_ns": C.GUARDS * pieces, "generated_launches_ns": launches}
     own |= {"library_calls_ns": calls, "parameters_ns": inputs}
     return {name: slowness(region) * cost for name, cost in own.items()}
+
+
+def _complex(region: Region, operators: Int64s) -> float:
+    """How many of the operators take complex numbers."""
+
+    def read(_: list[Json], dtypes: list[Json]) -> tuple[float]:
+        return (float("complex" in str(dtypes)),)
+
+    keys = (A.SHAPES, A.DTYPES)
+    return float(read_arguments(region.trace, operators, keys, read).sum()) if len(operators) else 0.0
 
 
 def _working(region: Region, operators: Int64s) -> float:

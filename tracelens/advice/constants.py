@@ -175,6 +175,9 @@ LIBRARY_TRACED: Final = 0.7
 LIBRARY_MOST: Final = 32.0 * US
 """Host time of library calls from compiled code per kernel that they launch, at most: profiling slows operators that
 nest deep by more than the gauge takes back. [H200, 43 steps: 10 to 35 us]"""
+COMPLEX_CALL: Final = 12.0 * US
+"""What a library call on complex numbers adds to that: the compiler makes no code for those, and calls each operator
+through the dispatcher from Python. [H200, 5 steps: -6 to 20 us, four of them from 10]"""
 COMPILED_INPUT: Final = 3.0 * US
 """Host time of each tensor of a layer in compiled inference: its guard, its place among the inputs. [H200, 82 steps]"""
 COMPILED_TRAINING: Final = 900.0 * US
