@@ -26,7 +26,7 @@ OPTIMIZER_STEP: Final = "Optimizer.step#"
 """What torch names the annotation around Optimizer.step; the class follows."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Region:
     """A step of n pieces of device work in launch order. Host times are ns after the step's start on the host,
     with the time that the host only waited taken out."""

@@ -13,6 +13,7 @@ from tracelens.advice.region import Region
 from tracelens.advice.weights import weight_bytes
 from tracelens.model.events import ABSENT, Bools, Floats
 from tracelens.model.intervals import length, union
+from tracelens.model.once import once
 
 REPETITIONS = 3
 """Steps simulated; the last one shows the steady state."""
@@ -57,14 +58,20 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
         return Span(whole, whole, whole)
-    path, alone = critical_path(region, taken), critical_path(region, region.duration)
+    path, (alone, beside) = critical_path(region, taken), _unspaced(region)
     handed = critical_path(region, taken, C.HAND_OVER if whole - path >= 1 else C.CHAIN_HAND_OVER) - path
     crowd = float((taken * np.where(share >= C.FILLS, 1.0, share)).sum())
-    begins = C.NODE_SPACING * len(region) + alone - critical_path(region, region.duration + C.NODE_SPACING)
-    beside = (whole - path) * crowd / max(whole, 1.0)
+    delay = C.NODE_SPACING * beside + C.INTERFERENCE * (whole - path) * crowd / max(whole, 1.0)
     seen = float(region.duration.sum()) - _overlapped(region) + path - alone
-    expected = min(max(path + begins + C.INTERFERENCE * beside, crowd), seen)
+    expected = min(max(path + delay, crowd), seen)
     return Span(expected + handed, path, whole + handed)
+
+
+@once
+def _unspaced(region: Region) -> tuple[float, float]:
+    """Length of the critical path without any spacing, and how many pieces of work are beside it."""
+    alone = critical_path(region, region.duration)
+    return alone, len(region) - (critical_path(region, region.duration + 1) - alone)
 
 
 def stretched(region: Region, share: Floats) -> float:
