@@ -136,6 +136,27 @@ def test_steps_are_read_from_one_thread() -> None:
     assert steps.notes == ("2 x ProfilerStep left out: on other threads",)
 
 
+@pytest.mark.parametrize("name", ["ProfilerStep#{}", "step"])
+@pytest.mark.parametrize("named", [False, True])
+def test_steps_are_read_from_the_thread_that_launches_not_from_that_with_most(name: str, named: bool) -> None:
+    builder = loops(name)
+    for number in range(40):
+        builder.annotation(name.format(number), 10 * number + 2, 8, thread=AUTOGRAD)
+    steps = find_steps(builder.trace(), 0, name=name.removesuffix("#{}") if named else None)
+    assert tiles_us(steps)[:2] == [[50, 150], [150, 250]]
+    assert any(note.startswith("40 x ") and note.endswith("left out: on other threads") for note in steps.notes)
+
+
+def test_the_thread_whose_steps_hold_the_launches_leads() -> None:
+    """The other one launches more on the same stream, but within none of its own steps."""
+    builder = steps_of([100, 100, 100])
+    for number in range(5):
+        builder.step(number, 20 * number, 1, thread=AUTOGRAD)
+    for number in range(12):
+        builder.launch("backward", 40 + 20 * number, 1, runs=1, thread=AUTOGRAD)
+    assert len(find_steps(builder.trace(), 0).window.tiles) == 2
+
+
 def test_unlinked_work_at_the_head_belongs_to_no_step() -> None:
     trace = steps_of([100, 100, 100]).kernel("stray", 0, 15).trace()
     steps = find_steps(trace, 0)

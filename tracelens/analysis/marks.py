@@ -14,7 +14,8 @@ import numpy as np
 from tracelens.analysis.extent import believable, recorded_end
 from tracelens.analysis.periods import find_period
 from tracelens.errors import UsageError
-from tracelens.model.events import Bools, Category, Int64s, Trace, among
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace, among
+from tracelens.model.intervals import union
 from tracelens.model.names import named, names_of, tell_names
 
 REPEATS: Final = 3
@@ -61,30 +62,31 @@ def is_one_step(name: str) -> bool:
     return _STEP.match(name) is not None
 
 
-def profiler_steps(trace: Trace, lanes: Bools) -> Marks | None:
-    """ProfilerStep#N annotations on some lanes (mask); those with a broken duration are left out."""
+def profiler_steps(trace: Trace, lanes: Bools, calls: Int64s) -> Marks | None:
+    """ProfilerStep#N annotations on some lanes (mask); those with a broken duration are left out.
+
+    calls: (k) rows of the calls that launched the device's work, by start, here and below."""
     rows = _annotations(trace, lanes)
-    return _marks(trace, "profiler_step", PROFILER_STEP, rows[named(trace, rows, _STEP)])
+    return _marks(trace, "profiler_step", PROFILER_STEP, rows[named(trace, rows, _STEP)], calls)
 
 
-def repeating_annotation(trace: Trace, lanes: Bools, launched: Int64s) -> Marks | None:
+def repeating_annotation(trace: Trace, lanes: Bools, calls: Int64s) -> Marks | None:
     """Optimizer or data loader annotation that repeats, else a user's that leads the same work each time.
 
-    lanes: mask of those to look at. launched: (k) ns, ascending, starts of the calls that launched the device's
-    work."""
-    rows = _annotations(trace, lanes)
+    lanes: mask of those to look at."""
+    rows, launched = _annotations(trace, lanes), trace.events.start[calls]
     for pattern in _ORDERED:
         for name, group in _grouped(trace, rows[named(trace, rows, pattern)], str).items():
             if len(group) >= REPEATS:
-                return _marks(trace, "annotation", name, group)
+                return _marks(trace, "annotation", name, group, calls)
     users = rows[(trace.events.category[rows] == Category.ANNOTATION) & ~named(trace, rows, _NOT_A_STEP)]
     groups = {key: group for key, group in _grouped(trace, users, step_key).items() if len(group) >= REPEATS}
-    candidates = [_marks(trace, "annotation", key, group) for key, group in groups.items()]
+    candidates = [_marks(trace, "annotation", key, group, calls) for key, group in groups.items()]
     steps = [marks for marks in candidates if marks and _leads_the_work(marks, launched)]
     return min(steps, key=lambda marks: len(marks.start), default=None)
 
 
-def named_annotation(trace: Trace, lanes: Bools, name: str) -> Marks | None:
+def named_annotation(trace: Trace, lanes: Bools, name: str, calls: Int64s) -> Marks | None:
     """The annotation of this name on some lanes (mask), or all that differ only in their number.
 
     Steps of the profiler are marked as they are when nobody names them, whichever way they are named: one
@@ -97,10 +99,10 @@ def named_annotation(trace: Trace, lanes: Bools, name: str) -> Marks | None:
     if not len(found):
         users = (trace.events.category[rows] == Category.ANNOTATION) | named(trace, rows, _STEP)
         raise UsageError(_unknown(trace, rows[users], name))
-    steps = profiler_steps(trace, lanes) if name.rstrip("#") == PROFILER_STEP or is_one_step(name) else None
+    steps = profiler_steps(trace, lanes, calls) if name.rstrip("#") == PROFILER_STEP or is_one_step(name) else None
     if steps is not None and is_one_step(name):
         steps = _one_of(steps, name, trace.events.start[found])
-    return steps or _marks(trace, "annotation", name, found)
+    return steps or _marks(trace, "annotation", name, found, calls)
 
 
 def _one_of(marks: Marks, name: str, start: Int64s) -> Marks | None:
@@ -138,8 +140,8 @@ def _grouped(trace: Trace, rows: Int64s, key: Callable[[str], str]) -> dict[str,
     return {name: rows[keys == name] for name in dict.fromkeys(keys.tolist())}
 
 
-def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
-    """Marks at the starts of rows that lie in no other of them, on the thread with most; None without rows.
+def _marks(trace: Trace, kind: str, name: str, rows: Int64s, calls: Int64s) -> Marks | None:
+    """Marks at the starts of rows that lie in no other of them, on the thread that they lead; None without rows.
 
     The last of an annotation's repetitions goes on to the end of the recording: the annotation may mark no more
     than the step's beginning.
@@ -147,8 +149,7 @@ def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
     if not len(rows):
         return None
     sound = rows[believable(trace)[rows]]
-    lane = trace.events.lane[sound]
-    mine = sound[lane == np.bincount(lane, minlength=1).argmax()]
+    mine = sound[trace.events.lane[sound] == _leading_lane(trace, sound, calls)]
     notes = ()
     if len(sound) < len(rows):
         notes += (f"{len(rows) - len(sound)} x {name} left out: its duration is broken",)
@@ -158,6 +159,25 @@ def _marks(trace: Trace, kind: str, name: str, rows: Int64s) -> Marks | None:
     outer = np.append(True, end[1:] > np.maximum.accumulate(end)[:-1])[: len(mine)]
     repeats = kind == "annotation" and np.count_nonzero(outer) > 1
     return Marks(kind, name, start[outer], recorded_end(trace) + 1 if repeats else int(end.max(initial=0)), notes)
+
+
+def _leading_lane(trace: Trace, rows: Int64s, calls: Int64s) -> int:
+    """Of the lanes of some annotations the one where they hold most of its calls; of equals the one that makes most,
+    then the one with most annotations: other threads may bear the same name and launch nothing."""
+    lane, of_call = trace.events.lane[rows], trace.events.lane[calls]
+    count = np.bincount(lane, minlength=1)
+    lanes = np.flatnonzero(count).tolist()
+    if len(lanes) < 2:
+        return lanes[0] if lanes else ABSENT
+    held = {at: _held(trace, rows[lane == at], calls[of_call == at]) for at in lanes}
+    return max(lanes, key=lambda at: (held[at], int((of_call == at).sum()), int(count[at])))
+
+
+def _held(trace: Trace, rows: Int64s, calls: Int64s) -> int:
+    """How many calls begin within any of the rows."""
+    begun = np.sort(trace.events.start[calls])
+    spans = union(trace.events.start[rows], trace.events.end[rows])
+    return int(np.diff(np.searchsorted(begun, spans)).sum())
 
 
 def _leads_the_work(marks: Marks, launched: Int64s) -> bool:

@@ -47,6 +47,12 @@ class _Work:
         """The rows with a launch."""
         return self.rows[self.trace.links.launch[self.rows] != ABSENT]
 
+    @property
+    def calls(self) -> Int64s:
+        """Rows of the calls that launched the work, by start, one for each of the linked rows."""
+        calls = self.trace.links.launch[self.linked].astype(np.int64)
+        return calls[np.argsort(self.trace.events.start[calls], kind="stable")]
+
 
 def find_steps(
     trace: Trace, device: int, *, name: str | None = None, span: tuple[int, int] | Literal["all"] | None = None
@@ -72,10 +78,9 @@ def _work_of(trace: Trace, device: int) -> _Work:
 
 
 def _unnamed(work: _Work) -> Steps:
-    trace, lanes = work.trace, work.threads.process
-    marks = profiler_steps(trace, lanes)
-    steps = _from_marks(work, marks)
-    steps = steps or _repeated(work, repeating_annotation(trace, lanes, np.sort(_launched(trace, work.linked))))
+    trace, lanes, calls = work.trace, work.threads.process, work.calls
+    marks = profiler_steps(trace, lanes, calls)
+    steps = _from_marks(work, marks) or _repeated(work, repeating_annotation(trace, lanes, calls))
     steps = steps or _repeated(work, launch_period(trace, work.rows)) or _whole(work)
     dropped = marks.notes if marks and steps.window.kind not in ("profiler_step", "single_step") else ()
     return dataclasses.replace(steps, notes=dropped + steps.notes)
@@ -171,7 +176,7 @@ def _on_threads(work: _Work) -> Bools:
 
 
 def _named(work: _Work, name: str) -> Steps:
-    marks = named_annotation(work.trace, work.threads.process, name)
+    marks = named_annotation(work.trace, work.threads.process, name, work.calls)
     steps = _from_marks(work, marks)
     is_next = marks and steps and is_one_step(name) and steps.host[0, 0] != marks.start[0]
     if steps is None or is_next:
