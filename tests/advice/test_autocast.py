@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, Clock, analysis, pointwise
+from tests.advice.story import Beat, Clock, analysis, gemm, op, pointwise
+from tests.advice.test_fusion import compiled
 from tests.build import TraceBuilder
 from tests.reference import reference_traces
 from tracelens import load, report
@@ -56,3 +57,38 @@ def test_real_steps_are_told_apart() -> None:
     for name, wanted in told.items():
         assert is_autocast(load(real[name])) == wanted
         assert ("torch.autocast" in report(real[name]).document["recommendation"]["snippet"]) == wanted
+
+
+def converted(around: str, shape: list[int], given: list[list[int]]) -> Beat:
+    """A copy to the lower type that an operator around it makes of an argument."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        trace.op(around, clock.host, 40, shapes=given, dtypes=["float"] * len(given))
+        trace.op("aten::copy_", clock.host + 2, 20, shapes=[shape, shape, []], dtypes=["c10::BFloat16", "float", ""])
+        starts = max(clock.drained, clock.host + 15)
+        trace.launch("at::native::elementwise_kernel", clock.host + 5, 5, at=starts, runs=10)
+        clock.host += 41
+        clock.streams[7] = starts + 10
+
+    return tell
+
+
+LAYER = [[512, 128], [256, 128], [256]]
+
+
+@pytest.mark.parametrize(("shape", "kernels"), [([256, 128], 2), ([512, 128], 1)], ids=["parameter", "input"])
+def test_a_parameters_conversion_is_a_kernel_of_its_own(shape: list[int], kernels: int) -> None:
+    norm = op("aten::native_layer_norm", 10, shapes=[[512, 128]], dtypes=["float"])
+    assert compiled(norm, converted("aten::linear", shape, LAYER), gemm(5)).generated_kernels == kernels
+
+
+@pytest.mark.parametrize(("shape", "kernels"), [([256, 128], 3), ([512, 128], 2)], ids=["parameter", "input"])
+def test_so_is_that_of_its_gradient(shape: list[int], kernels: int) -> None:
+    back = [pointwise(10, 512 * 128), converted("ToCopyBackward0", shape, []), pointwise(10, 512 * 128)]
+    assert compiled(converted("aten::linear", [256, 128], LAYER), gemm(5), *back).generated_kernels == kernels
+
+
+def test_the_gradient_of_a_bias_is_converted_where_it_is_summed() -> None:
+    bias = [converted("aten::linear", [256], LAYER), gemm(5), converted("ToCopyBackward0", [256], [])]
+    assert compiled(*bias, pointwise()).generated_kernels == 2

@@ -70,8 +70,9 @@ def test_a_row_reduction_fuses_and_a_full_one_splits() -> None:
     assert compiled(*full).generated_kernels == 3
 
 
-def test_a_reduction_over_leading_dimensions_is_a_kernel_of_its_own() -> None:
-    assert compiled(pointwise(), reduction(1 << 16, "[0]"), pointwise()).generated_kernels == 2
+@pytest.mark.parametrize(("rows", "kernels"), [(128, 2), (256, 3)], ids=["at once", "in stages"])
+def test_a_reduction_over_leading_dimensions_is_a_kernel_of_its_own(rows: int, kernels: int) -> None:
+    assert compiled(pointwise(), reduction(rows * 256, "[0]"), pointwise()).generated_kernels == kernels
 
 
 def test_operators_unknown_to_the_compiler_stay() -> None:
@@ -178,7 +179,7 @@ def test_a_norm_names_its_dimensions_after_its_order() -> None:
 
 
 def test_no_kernel_reduces_along_rows_and_over_leading_dimensions() -> None:
-    assert compiled(reduction(1 << 16, "[-1]"), pointwise(), reduction(1 << 16, "[0]")).generated_kernels == 2
+    assert compiled(reduction(1 << 15, "[-1]"), pointwise(), reduction(1 << 15, "[0]")).generated_kernels == 2
 
 
 def test_a_cast_reads_only_its_source() -> None:
@@ -187,9 +188,17 @@ def test_a_cast_reads_only_its_source() -> None:
     assert compiled(cast, after).generated < compiled(addition, after).generated
 
 
-def test_rows_of_a_table_fuse_with_work_on_them() -> None:
-    given = {"shapes": [[30_000, 512], [64, 128], [], [], []], "dtypes": ["float", "long int", "Scalar", "", ""]}
-    rows = op("aten::embedding", 10, kernel="at::native::indexSelectLargeIndex", **given)
+TABLE = [30_000, 512]
+READS = {
+    "embedding": ("aten::embedding", [TABLE, [64, 128], [], [], []], ["float", "long int", "Scalar", "", ""]),
+    "index_select": ("aten::index_select", [TABLE, [], [64 * 128]], ["float", "Scalar", "long int"]),
+    "gather": ("aten::gather", [TABLE, [], [64 * 128, 512], []], ["float", "Scalar", "long int", "Scalar"]),
+}
+
+
+@pytest.mark.parametrize(("name", "shapes", "dtypes"), READS.values(), ids=READS.keys())
+def test_rows_of_a_table_fuse_with_work_on_them(name: str, shapes: list[list[int]], dtypes: list[str]) -> None:
+    rows = op(name, 10, kernel="at::native::indexSelectLargeIndex", shapes=shapes, dtypes=dtypes)
     found = compiled(rows, pointwise(20, 64 * 128 * 512))
     assert found.generated_kernels == 1
     assert found.generated < compiled(pointwise(10, 30_000 * 512), pointwise(20, 64 * 128 * 512)).generated
@@ -287,10 +296,10 @@ def test_what_a_foreach_operator_calls_is_one_of_its_run() -> None:
     assert compiled(foreach, pointwise(20, BIG), foreach).generated_kernels == 3
 
 
-@pytest.mark.parametrize(("row", "kernels"), [(8, 1), (9, 2)])
+@pytest.mark.parametrize(("row", "kernels"), [(7, 1), (8, 2)])
 def test_reductions_of_few_elements_are_written_out(row: int, kernels: int) -> None:
-    given = {"shapes": [[1 << 14, row]], "dtypes": ["float"], "concrete": ["", "[-1]"]}
-    column = {"shapes": [[1 << 14, row]], "dtypes": ["float"], "concrete": ["", "[0]"]}
+    given = {"shapes": [[1 << 7, row]], "dtypes": ["float"], "concrete": ["", "[-1]"]}
+    column = {"shapes": [[1 << 7, row]], "dtypes": ["float"], "concrete": ["", "[0]"]}
     assert compiled(op("aten::sum", 50, **given), op("aten::sum", 50, **column)).generated_kernels == kernels
 
 
@@ -395,3 +404,40 @@ def picked(by_mask: bool) -> Beat:
 def test_what_a_mask_picks_is_not_generated() -> None:
     assert compiled(pointwise(), picked(by_mask=True), pointwise()).library_kernels == 2
     assert compiled(pointwise(), picked(by_mask=False), pointwise()).library_kernels == 0
+
+
+def test_gradients_of_parts_are_placed_in_one_kernel() -> None:
+    def part(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        trace.op("aten::select_backward", clock.host - 1, 24)
+        elementwise("aten::copy_", BIG // 3, ["float"])(trace, clock, step)
+
+    whole = [elementwise("aten::fill_", BIG // 3 * 3, ["float"]), part]
+    addition = elementwise("aten::add", BIG // 3 * 3, ["float"] * 2)
+    assert compiled(*whole, *whole, addition).generated_kernels == 1
+
+
+def test_few_numbers_worked_out_on_the_way_are_inlined() -> None:
+    small = [pointwise(2, 64)] * 2
+    scale = op("aten::mul", 50, shapes=[[1 << 12, 64], [64]], dtypes=["float", "float"])
+    assert compiled(pointwise(20, 1 << 18), *small, scale).generated_kernels == 1
+    assert compiled(pointwise(20, 1 << 18), *small).generated_kernels == 2
+
+
+def test_the_formula_of_a_gradient_reads_what_was_stored() -> None:
+    before = [elementwise("aten::neg", BIG, ["float"])] * 3
+    two = ["float", "float"]
+    stored = compiled(*before, elementwise("aten::silu_backward", BIG, two), elementwise("aten::add", BIG, two))
+    assert stored.generated > 1.3 * compiled(*before, *[elementwise("aten::add", BIG, two)] * 2).generated
+
+
+def test_a_sum_that_is_normalised_is_stored_beside() -> None:
+    norm = op("aten::native_layer_norm", 90, shapes=[[BIG // 512, 512]], dtypes=["float"])
+    scaled, added = (elementwise(name, BIG, ["float"] * 2) for name in ("aten::mul", "aten::add"))
+    assert compiled(added, norm).generated > 1.2 * compiled(scaled, norm).generated
+
+
+@pytest.mark.parametrize(("dims", "kernels"), [("[2, 3]", 2), ("[3]", 1)])
+def test_a_mean_over_planes_after_convolutions_is_over_leading_dimensions(dims: str, kernels: int) -> None:
+    given = {"shapes": [[1, 64, 14, 14]], "dtypes": ["float"]}
+    convolution = op("aten::cudnn_convolution", 5, kernel="cutlass_tensorop_s1688gemm", **given)
+    assert compiled(convolution, op("aten::mean", 9, concrete=["", dims], **given)).generated_kernels == kernels

@@ -61,7 +61,14 @@ def read_arguments(
     trace: Trace, operator: Int64s, keys: tuple[str, str], read: Callable[[list[Json], list[Json]], tuple[float, ...]]
 ) -> Floats:
     """`read` of two JSON arguments of each operator, called once per distinct pair; [] stands for a missing one."""
-    first, second = (_texts(trace, key, operator) for key in keys)
+    first, second = (texts(trace, key, operator) for key in keys)
+    return read_pairs(trace, first, second, read)
+
+
+def read_pairs(
+    trace: Trace, first: Int64s, second: Int64s, read: Callable[[list[Json], list[Json]], tuple[float, ...]]
+) -> Floats:
+    """The same of pairs of texts, by their index in Trace.names."""
     width = len(trace.names) + 1
     distinct, inverse = np.unique((first + 1) * width + second + 1, return_inverse=True)
     pairs = zip(distinct // width - 1, distinct % width - 1, strict=True)
@@ -69,7 +76,8 @@ def read_arguments(
     return np.array(values, dtype=np.float64).reshape(len(distinct), -1)[inverse]
 
 
-def _texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
+def texts(trace: Trace, key: str, operator: Int64s) -> Int64s:
+    """An argument of each operator by its index in Trace.names; ABSENT for none."""
     column = trace.args.get(key)
     if column is None:
         return np.full(len(operator), ABSENT, dtype=np.int64)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.operators import Operators, Role
+from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
+from tracelens.advice.roles import Role
 from tracelens.model.events import Floats
 
 FLOAT32 = 4

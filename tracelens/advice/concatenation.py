@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.operators import Operators, Role
+from tracelens.advice.operators import Operators
+from tracelens.advice.roles import Role
 from tracelens.model.events import Floats, Int64s
 
 

@@ -113,12 +113,13 @@ STREAMING_KERNEL: Final = 8.0 * US
 """Shorter kernels do not show a bandwidth. [H200]"""
 
 # -- fused kernels ---------------------------------------------------------------------------------------------
-SHORTEST_POINTWISE: Final = 1.0 * US
-"""A generated pointwise kernel, however small its work. [H200, compiled traces of 20 steps: 0.95 us]"""
-SHORTEST_REDUCTION: Final = 1.3 * US
-"""A generated reduction, however small its work. [H200, compiled traces of 20 steps: 1.26 us]"""
+SHORTEST_POINTWISE: Final = 1.1 * US
+"""A generated pointwise kernel in a graph beside its streaming time: its start, the latency of memory, its end. [H200,
+450 kernels of 87 steps, by their size: 1.0 to 1.3 us up to 4 MB]"""
+SHORTEST_REDUCTION: Final = 1.2 * US
+"""A generated reduction beside its streaming time. [H200, 250 kernels of 87 steps: 1.15 to 1.3 us for one of rows]"""
 RAMP: Final = 0.6 * US
-"""Start and drain of a kernel beside its streaming time. [H200]"""
+"""Start and drain of an eager kernel beside its streaming time. [H200]"""
 PLAIN_OPERATOR: Final = 0.02e-3
 """ns per element for each other operator in generated code. [H200, 2 steps; data sheet: 0.03 for a multiply-add, which
 does the work of two]"""
@@ -131,9 +132,10 @@ WINDOW_READ: Final = 0.27e-3
 """ns for each element of a window that generated code reads for an element: through the first cache, in rows that are
 not aligned. [data sheet: 128 bytes a cycle in each of 132 multiprocessors at 1.75 GHz, two accesses a row; H200, 1
 step]"""
-REDUCTION_LATENCY: Final = 0.5 * US
-"""What each reduction of rows that another step of the same kernel waits for adds. [H200, 5 steps]"""
-UNROLLED_ROW: Final = 8
+REDUCTION_LATENCY: Final = 0.3 * US
+"""What each further reduction of rows in the same kernel adds. [H200, 60 kernels: 1.5 us for a normalisation of layers
+or a softmax, 1.2 for one reduction]"""
+UNROLLED_ROW: Final = 7
 """Longest row whose reduction generated code writes out, as work on single elements. [Inductor's default]"""
 PERSISTENT_ROW: Final = 1024
 """Longest row that a generated kernel keeps in registers; longer ones are read again for each reduction. [Inductor]"""
@@ -149,10 +151,15 @@ READ_ONCE: Final = 5.0
 others are of what it holds. [H200, 4 steps of 56 to 120 operators]"""
 GATHER_REUSE: Final = 1.9
 """Gathered rows hit the cache: traffic falls by this factor before a scatter. [H200]"""
-SPLIT_REDUCTION: Final = 4096
-"""Elements beyond which a reduction to one value runs in two stages. [H200]"""
-SPLIT_COLUMN: Final = 1 << 18
-"""Elements beyond which a reduction over the leading dimension runs in two stages. [H200]"""
+SPLIT_INNER: Final = 8192
+"""Elements of one result along the last dimensions beyond which they are reduced in two stages. [Inductor]"""
+PLENTY_INNER: Final = 264
+"""... unless there are so many results: two for each of 132 multiprocessors. [Inductor]"""
+SPLIT_OUTER: Final = 128
+"""Elements of one result over leading dimensions beyond which they are reduced in two stages. [Inductor: four values
+for each of 32 threads]"""
+PLENTY_OUTER: Final = 8448
+"""... unless there are so many results: 64 for each of 132 multiprocessors. [Inductor]"""
 COPIED_INPUTS: Final = 8
 """A concatenation of more tensors copies them one kernel each. [Inductor's default]"""
 STENCIL: Final = 3

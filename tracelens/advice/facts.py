@@ -9,9 +9,10 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.bandwidth import Bandwidth, infer_sizes, streaming_bandwidth
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.operators import Operators, Role, describe
+from tracelens.advice.operators import Operators, describe
 from tracelens.advice.power import sustained
 from tracelens.advice.region import Region, find_region
+from tracelens.advice.roles import Role
 from tracelens.advice.schedule import Span, device_span
 from tracelens.advice.share import share_of_device
 from tracelens.analysis.results import Analysis

@@ -41,7 +41,8 @@ FIGURES: Final = (
         (
             "advice.compiled:predict_compile", "advice.compiled:_host", "advice.parameters:layer_tensors",
             "advice.compiled:_device",
-            "advice.fusion:compile_device", "advice.fusion", "advice.operators", "advice.patterns",
+            "advice.fusion:compile_device", "advice.fusion", "advice.generated", "advice.breaks", "advice.stages",
+            "advice.operators", "advice.roles", "advice.patterns",
             "advice.host_time:with_outside", "advice.host_time:slowness",
         ),
         (*STEP, "forms.eager.step_ms"),
@@ -61,8 +62,9 @@ FIGURES: Final = (
         "Step time when compiled and then replayed",
         (
             "advice.compiled:predict_both", "advice.compiled:_device", "advice.compiled:_trees",
-            "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.operators",
-            "advice.patterns", "advice.inputs:input_copies", "advice.inputs:tree_copies",
+            "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.generated",
+            "advice.breaks", "advice.stages", "advice.operators", "advice.roles", "advice.patterns",
+            "advice.inputs:input_copies", "advice.inputs:tree_copies",
         ),
         (*STEP, "forms.compile.step_ms", "forms.replay.step_ms"),
     ),

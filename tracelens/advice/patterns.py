@@ -19,6 +19,8 @@ SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backwa
 """Operators that write with atomics."""
 GATHER: Final = re.compile(r"^(?:embedding|index_select|index)$")
 """Operators that read rows of a table: those count, not the table."""
+PICK: Final = re.compile(r"^(?:gather|take_along_dim)$")
+"""Operators that read an element of a tensor for each index."""
 COUNTED: Final = re.compile(r"^nonzero$")
 """Operators whose result is as long as what they find."""
 NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
@@ -40,6 +42,16 @@ ORDERED: Final = re.compile(r"^(?:norm|linalg_vector_norm)$")
 """Reductions whose dimensions follow an order among the arguments."""
 COLUMN: Final = re.compile(r"batch_norm|norm_backward")
 """Operators that in training reduce over leading dimensions."""
+NORM_BACKWARD: Final = re.compile(r"norm_backward$")
+"""Gradients of a normalisation, which sum those of its weight and its bias over leading dimensions."""
+INPUT_GRADIENTS: Final = re.compile(r"layer_norm_grad_input")
+"""Kernels that give the gradient of a normalisation's input: they reduce rows."""
+PARAMETER_GRADIENTS: Final = re.compile(r"GammaBetaBackward|cuComputePartGradGammaBeta|cuComputeGradGammaBeta")
+"""Kernels that give those of its weight and bias."""
+LAYER_NORM: Final = re.compile(r"(?:layer|rms)_norm$")
+"""Normalisations of layers."""
+SUM: Final = re.compile(r"^add$")
+"""Sums of two tensors."""
 FIXED: Final = re.compile(r"batch_norm")
 """With fixed statistics, as in inference, a batch normalisation reduces nothing."""
 GROUPED: Final = re.compile(r"group_norm$|instance_norm$")
@@ -86,6 +98,10 @@ OWN_NODE: Final = re.compile(rf"{NODE.pattern}(?!CheckpointFunctionBackward)")
 """A node of the graph of gradients but for checkpoints, which the compiler knows, and what only keeps a gradient."""
 COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
 """Copies, which may convert the type."""
+DIFFERENTIATES: Final = re.compile(r"_backward(?:_data)?$")
+"""Formulas of gradients."""
+PART_BACKWARD: Final = re.compile(r"^(?:select|slice|diagonal)_backward$")
+"""Gradients of a part, placed in one of the whole."""
 FILL: Final = re.compile(r"^fill$")
 """Fills of a tensor with one value."""
 ONE_HOT: Final = re.compile(r"^scatter$")
@@ -114,7 +130,7 @@ HARDWARE: Final = re.compile(
 """Functions with an instruction of their own."""
 SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
 """Functions without an instruction of their own."""
-BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel")
-"""Kernels that only apply the bias and scale of a matrix product."""
+BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel|elementwise_kernel")
+"""Kernels of a matrix product that only apply its bias and scale, or bring the bias to where it is added."""
 FEW_ROWS: Final = re.compile(r"^(?:void )?gemmSN_")
 """Kernels of cuBLAS for single-precision matrix products of few rows."""

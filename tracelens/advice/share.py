@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tracelens.advice.bandwidth import traffic
-from tracelens.advice.operators import Operators, Role
+from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
+from tracelens.advice.roles import Role
 from tracelens.model import arguments as A
 from tracelens.model.events import Category, Floats, Int64s
 

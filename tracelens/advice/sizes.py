@@ -32,10 +32,14 @@ NONE: Final = Sizes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Those of an operator without tensors."""
 
 
-def read_sizes(trace: Trace, operator: Int64s, gathers: Bools) -> Sizes[Floats]:
-    """Sizes of n operators; of those that gather, of what they read by indices, where that can be told."""
-    own, rows = (read_arguments(trace, operator, (A.SHAPES, A.DTYPES), read) for read in (_of_arguments, _gathered))
-    return Sizes(*np.where((gathers & (rows[:, 0] > 0))[:, None], rows, own).T)
+def read_sizes(trace: Trace, operator: Int64s, gathers: Bools, picks: Bools) -> Sizes[Floats]:
+    """Sizes of n operators; of those that gather rows or pick elements, of what they read by indices, where that can
+    be told."""
+    own, rows, elements = (
+        read_arguments(trace, operator, (A.SHAPES, A.DTYPES), read) for read in (_of_arguments, _gathered, _picked)
+    )
+    read = [mask & (sizes[:, 0] > 0) for mask, sizes in ((gathers, rows), (picks, elements))]
+    return Sizes(*np.select([mask[:, None] for mask in read], [rows, elements], own).T)
 
 
 def _of_arguments(shapes: list[Json], dtypes: list[Json]) -> Sizes[float]:
@@ -58,14 +62,29 @@ def _of_arguments(shapes: list[Json], dtypes: list[Json]) -> Sizes[float]:
 
 
 def _gathered(shapes: list[Json], dtypes: list[Json]) -> Sizes[float]:
-    """Of what is read by indices from a table; zeros where that cannot be told."""
-    table, indices = (tensors(shape) for shape in shapes[:2]) if len(shapes) > 1 else ([], [])
-    rest = table[0][len(indices) :] if len(table) == 1 else []
-    if not rest or not indices:
-        return NONE
-    elements = float(max(map(prod, indices)) * prod(rest))
-    size = elements * width(dtypes, 0)
-    return Sizes(elements, size, 1.0, 0.0, 0.0, float(rest[-1]), size, size, 0.0)
+    """Of the rows that are read by indices from a table; zeros where that cannot be told."""
+    table, indices = _indexed(shapes)
+    rest = table[len(indices) :] if indices else []
+    return _result(max(map(prod, indices)) * prod(rest), rest[-1], dtypes) if rest else NONE
+
+
+def _picked(shapes: list[Json], dtypes: list[Json]) -> Sizes[float]:
+    """Of as many elements as indices of a tensor's own rank; zeros where that cannot be told."""
+    table, indices = _indexed(shapes)
+    alike = [dims for dims in indices[:1] if len(dims) == len(table)]
+    return _result(prod(alike[0]), alike[0][-1], dtypes) if alike else NONE
+
+
+def _indexed(shapes: list[Json]) -> tuple[list[int], list[list[int]]]:
+    """Dimensions of the tensor that is read and of its indices, the next argument with any."""
+    table = tensors(shapes[0]) if shapes else []
+    rest = [found for found in map(tensors, shapes[1:]) if found]
+    return (table[0], rest[0]) if len(table) == 1 and rest else ([], [])
+
+
+def _result(elements: int, row: int, dtypes: list[Json]) -> Sizes[float]:
+    size = float(elements * width(dtypes, 0))
+    return Sizes(float(elements), size, 1.0, 0.0, 0.0, float(row), size, size, 0.0)
 
 
 def _typed(dtype: Json) -> bool:

@@ -1,0 +1,47 @@
+"""Reductions that generated code makes in stages."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, Clock, gemm, op, pointwise
+from tests.advice.test_fusion import compiled
+from tests.build import TraceBuilder
+from tracelens.advice import constants as C
+
+
+def summed(shape: list[int], dims: str) -> Beat:
+    return op("aten::sum", 50, shapes=[shape], dtypes=["float"], concrete=["", dims])
+
+
+@pytest.mark.parametrize(("length", "kernels"), [(C.SPLIT_INNER, 1), (C.SPLIT_INNER + 1, 2)])
+def test_a_long_reduction_to_one_value_takes_two_kernels(length: int, kernels: int) -> None:
+    assert compiled(summed([length], "")).generated_kernels == kernels
+
+
+@pytest.mark.parametrize(("columns", "kernels"), [(256, 2), (C.PLENTY_OUTER, 1)])
+def test_over_many_rows_it_does_unless_there_are_results_enough(columns: int, kernels: int) -> None:
+    assert compiled(summed([512, columns], "[0]")).generated_kernels == kernels
+
+
+@pytest.mark.parametrize(("groups", "length", "kernels"), [(8, 256, 1), (8, 1 << 14, 2), (64, 1 << 14, 1)])
+def test_so_does_a_normalisation_of_few_long_groups(groups: int, length: int, kernels: int) -> None:
+    concrete = ["", "", "", "8", "128", str(groups * length // 128), str(groups), "1e-05"]
+    given = {"shapes": [[8, 128, groups * length // 128]], "dtypes": ["float"], "concrete": concrete}
+    moments = op("aten::native_group_norm", 50, kernel="at::native::RowwiseMomentsCUDAKernel", **given)
+    assert compiled(moments, pointwise()).generated_kernels == kernels + 1
+
+
+def test_a_normalisations_parameters_take_a_stage_for_each_of_their_gradients() -> None:
+    def backward(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        trace.op("autograd::engine::evaluate_function: NativeLayerNormBackward0", clock.host, 40)
+        given = {"shapes": [[512, 256], [512, 256], [], [512, 1]], "dtypes": ["float", "float", "", "float"]}
+        trace.op("aten::native_layer_norm_backward", clock.host + 1, 30, **given)
+        for at, kernel in ((5, "layer_norm_grad_input_kernel"), (15, "GammaBetaBackwardCUDAKernelTemplate")):
+            starts = max(clock.drained, clock.host + at + 5)
+            trace.launch(kernel, clock.host + at, 5, at=starts, runs=20)
+            clock.streams[7] = starts + 20
+        clock.host += 41
+
+    assert compiled(gemm(5), backward, pointwise(5, 512 * 256)).generated_kernels == 4

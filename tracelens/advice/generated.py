@@ -1,0 +1,155 @@
+"""Generated kernels: runs of fusable work, and how long what they become takes. Times in ns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracelens.advice import constants as C
+from tracelens.advice.breaks import beside, breaks
+from tracelens.advice.concatenation import at_each_element, parts_of_concatenations
+from tracelens.advice.operators import Operators
+from tracelens.advice.region import Region
+from tracelens.advice.roles import Role
+from tracelens.model.events import Bools, Floats, Int64s
+
+
+class Generated:
+    """Runs of fusable work and the kernels they become."""
+
+    def __init__(self, region: Region, operators: Operators, fused: Int64s) -> None:
+        self.work = fused
+        starts = breaks(operators, fused) if len(fused) else np.empty(0, dtype=np.bool_)
+        self.first = np.flatnonzero(beside(region, operators, fused, starts)) if len(fused) else np.flatnonzero(starts)
+        parts = parts_of_concatenations(operators, fused, self.first)
+        self.operators, self.role = at_each_element(operators, fused, parts), operators.role[fused]
+        self.parts = self._most(parts)
+        self.duration = region.duration[fused]
+        self.eager = self._sum(self.duration)
+        self.elements = self._most(self.operators.elements[fused])
+
+    def kernels(self) -> Int64s:
+        """Generated kernels per group."""
+        return self._joined() + self._copies().astype(np.int64)
+
+    def _copies(self) -> Floats:
+        """Kernels that copy one tensor each of a long concatenation; eager batches them."""
+        listed = self._most(self.operators.listed[self.work])
+        return np.where((listed > C.COPIED_INPUTS) & ~self._any(self.role == Role.FOREACH), listed - 1, 0)
+
+    def _copying(self, shortest: Floats) -> Floats:
+        """Device time of those: they move as much as the eager kernel that they replace."""
+        copied = self.operators.listed[self.work] > C.COPIED_INPUTS
+        return self._copies() * shortest + np.where(self._copies() > 0, self._sum(self.duration * copied), 0.0)
+
+    def _joined(self) -> Int64s:
+        stages = self._most(self.operators.stages[self.work])
+        zeroes = self._any(self.role == Role.SCATTER)
+        calls = np.maximum(self._sum(np.ones(len(self.work))) / np.maximum(self._operators(), 1), 1)
+        foreach = np.where(self._any(self.role == Role.FOREACH), np.ceil(calls) - 1, 0)
+        return (1 + stages + zeroes + foreach).astype(np.int64)
+
+    def times(self, bandwidth: float) -> Floats:
+        """Device time per group: bounded by traffic, arithmetic and the shortest kernel; never above eager."""
+        reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
+        shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
+        moved = self._traffic() + self._read_again()
+        rows = self._sum((self.role == Role.ROW) * (1.0 + self.operators.normalises[self.work]))
+        latency = C.REDUCTION_LATENCY * np.maximum(rows - 1, 0)
+        least = np.maximum(shortest + latency + moved / bandwidth, self._arithmetic())
+        streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
+        time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
+        return np.where(self._alone(), self.eager, np.minimum(time, self.eager)) + self._copying(shortest)
+
+    def _alone(self) -> Bools:
+        """The pointwise kernels of a step in which no kernel has another to join: generated, each moves what it moved
+        before."""
+        pointwise = (self.role == Role.POINTWISE) & ~self.operators.casts[self.work]
+        return self._any(pointwise) & (len(self.first) == len(self.operators.role))
+
+    def _traffic(self) -> Floats:
+        """Bytes: external reads, and one write unless all is reduced, of the largest tensor as it comes and goes.
+
+        Each operator but the first reads one tensor that the one before made; what is left are external reads. Of
+        several tensors that operators update in place each is read and written; each part of a concatenation reads for
+        itself what parts share; the formula of a gradient reads what the forward pass stored."""
+        full = self._full()
+        inputs = np.where(full, self.operators.inputs[self.work], 0) - self._stored()
+        uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
+        reads = np.where(full, self.operators.read[self.work], 0)
+        shrinks = self.operators.shrinks[self.work]
+        writes = np.where(full & ~shrinks, self.operators.written[self.work], 0)
+        reduced = self._last(full * (1.0 + (shrinks & (self.role != Role.COLUMN)))) > 1
+        reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
+        updated = self._sum(full & self.operators.updates[self.work])
+        updated = np.where(updated > 1, updated, 0)
+        uses = np.clip(uses, 1, np.maximum(updated + 1, np.maximum(uses / C.READ_ONCE, 2 * self.parts)))
+        beside = self._sum(self._stored() * reads) + self._residual(reads)
+        return (uses * self._first(reads) + beside + self._last(writes) * np.maximum(~reduced, updated)) / reuse
+
+    def _full(self) -> Bools:
+        """Work on as many elements as the largest of its group."""
+        return self.operators.elements[self.work] == self._spread(self.elements)
+
+    def _stored(self) -> Floats:
+        """Tensors that formulas of gradients read beside the gradient: the forward pass stored them."""
+        read = np.maximum(self.operators.inputs[self.work] - 1, 0)
+        return np.where(self._full() & self.operators.differentiates[self.work], read, 0)
+
+    def _residual(self, reads: Floats) -> Floats:
+        """Bytes of sums that a normalisation reads in the same kernel: they are stored beside its result, for the sum
+        or the gradient of a later layer."""
+        sums = np.cumsum(self.operators.sums[self.work])
+        norms = self.operators.layer[self.work]
+        start = self._spread(np.append(0, sums)[self.first])
+        return self._first(np.where(norms & (sums > start), reads, 0.0))
+
+    def _read_again(self) -> Floats:
+        """Bytes of long rows that are read once more for each reduction, those from the cache at its rate."""
+        elements, bytes = self.operators.elements[self.work], self.operators.bytes[self.work]
+        row = self.operators.row[self.work]
+        rows = (self.role == Role.ROW) & (row > C.PERSISTENT_ROW)
+        cached = row * bytes / np.maximum(elements, 1) < C.CACHED_ROW
+        return self._sum(bytes * rows / np.where(cached, C.CACHED_RATE, 1.0))
+
+    def _arithmetic(self) -> Floats:
+        held = (self.role == Role.ROW) & (self.operators.row[self.work] <= C.PERSISTENT_ROW)
+        cost = self.operators.arithmetic[self.work] + C.ROW_REDUCTION * held
+        return self._sum(cost * self.operators.elements[self.work])
+
+    def _optimizer(self) -> Floats:
+        """A run of foreach operators reads and writes each tensor once instead of in every operator."""
+        return self.eager * np.minimum(C.OPTIMIZER_TRAFFIC / (C.FOREACH_TRAFFIC * np.maximum(self._operators(), 1)), 1)
+
+    def _operators(self) -> Floats:
+        """Operators per group."""
+        name = self.operators.name[self.work]
+        fresh = np.append(True, np.diff(name) != 0) if len(name) else np.empty(0, dtype=np.bool_)
+        return self._sum(fresh)
+
+    def _sum(self, values: Floats | Bools) -> Floats:
+        return np.add.reduceat(values.astype(np.float64), self.first) if len(self.first) else np.empty(0)
+
+    def _first(self, values: Floats) -> Floats:
+        """The first of the group's values that is not 0; 0 where all are."""
+        return self._edge(values, 1)
+
+    def _last(self, values: Floats) -> Floats:
+        """The last of the group's values that is not 0; 0 where all are."""
+        return self._edge(values, -1)
+
+    def _edge(self, values: Floats, step: int) -> Floats:
+        at = np.flatnonzero(values)[::step]
+        groups, found = np.unique(np.searchsorted(self.first, at, side="right") - 1, return_index=True)
+        edge = np.zeros(len(self.first))
+        edge[groups] = values[at[found]]
+        return edge
+
+    def _most(self, values: Floats) -> Floats:
+        return np.maximum.reduceat(values, self.first) if len(self.first) else np.empty(0)
+
+    def _any(self, values: Bools) -> Bools:
+        return self._sum(values) > 0
+
+    def _spread(self, values: Floats) -> Floats:
+        """A value per group, repeated for its work."""
+        return np.repeat(values, np.diff(np.append(self.first, len(self.work))))
