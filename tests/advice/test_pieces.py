@@ -31,6 +31,12 @@ def test_a_training_loop_that_waits_stays_eager() -> None:
     assert looped["replay"].step_ms is None
 
 
+def test_a_training_step_that_waits_between_unlike_pieces_is_no_loop() -> None:
+    unlike = [[pointwise(2, host=30)] * 50, [gemm(5)] * 50, [op("aten::sqrt", 2, host=30)] * 50]
+    waiting = forms(*(beat for piece in unlike for beat in (*piece, BACKWARD, item())))
+    assert step_ms(waiting["compile"]) < 0.8 * step_ms(waiting["eager"])
+
+
 def test_a_training_step_that_waits_at_its_end_begins_on_an_idle_device_under_reduce_overhead() -> None:
     work = [*[pointwise(200, 1 << 25)] * 20, BACKWARD]
     waiting, free = forms(*work, item()), forms(*work)

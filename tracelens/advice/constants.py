@@ -243,6 +243,9 @@ CAPTURE_SETUP: Final = 0.1
 # -- blocked regions -------------------------------------------------------------------------------------------
 REGION_LAUNCHES: Final = 35.0
 """Launches between two waits from which a compiled region between them still pays. [H200, 11 steps: 31 to 45]"""
+LOOPED_LAUNCHES: Final = 0.5
+"""Share of the launches in stretches that repeat from which a step with waits is a loop. [judgement; H200: 0.67 of a
+training step that the compiler left to eager, 0 of one that it did not]"""
 LOOPED_REPLAY: Final = 0.6
 """Share of the compiled step's time that a loop which waits in its body keeps at least under reduce-overhead. [H200, 5
 steps: 0.5 to 1]"""

@@ -87,7 +87,12 @@ FIGURES: Final = (
     ),
     Figure(
         "blocked", "What blockers leave of a form",
-        ("advice.forms:find_pieces", "advice.compiled:in_pieces", "advice.forms:predict_forms"),
+        (
+            "advice.forms:find_pieces",
+            "advice.forms:_stays_eager",
+            "advice.compiled:in_pieces",
+            "advice.forms:predict_forms",
+        ),
         ("forms.*.blockers.*",),
     ),
     Figure("measured", "Measured step time of a form", ("advice.measured:measured_forms", "advice.measured:beside")),

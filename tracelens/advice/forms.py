@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import sqrt
 from typing import Final
 
@@ -15,7 +17,7 @@ from tracelens.advice.compiled import in_pieces, predict_both, predict_compile
 from tracelens.advice.eager import as_recorded, predict_eager
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
-from tracelens.advice.fusion import compile_device
+from tracelens.advice.fusion import Compiled, compile_device
 from tracelens.advice.host_time import host_scale
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.likeness import unlikeness
@@ -45,6 +47,8 @@ class Blocked:
     """Stretches of launches between blocking waits."""
     launches: float
     """Launches in the stretch that a launch is in, on average."""
+    repeated: float = 0.0
+    """Share of the launches in stretches whose kernels another stretch repeats: in a loop most."""
 
 
 def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, Form]:
@@ -56,7 +60,7 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     compile = predict_compile(facts, compiled, eager, blocked.pieces)
     both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces)
     fused = both.estimate
-    if _stays_eager(region, blocked):
+    if _stays_eager(region, blocked, compiled):
         compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)
     elif blocked.pieces > LOOP and blocked.launches < C.REGION_LAUNCHES:
         host = min(region.host * host_scale(region).mid, now.mid)
@@ -78,10 +82,11 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     return forms | dict.fromkeys(("compile", "both") if raises else (), cannot(raises))
 
 
-def _stays_eager(region: Region, blocked: Blocked) -> bool:
-    """Whether the compiler gives the step up: it leaves a loop whose body breaks the graph to eager, and several waits
-    in one training step are such a loop. Without gradients the functions that the loop calls are compiled still."""
-    return region.training and blocked.pieces > 2
+def _stays_eager(region: Region, blocked: Blocked, compiled: Compiled) -> bool:
+    """Whether the compiler gives the step up: it leaves a loop whose body breaks the graph to eager, and what is around
+    recurrent layers with waits. Without gradients the functions that the loop calls are compiled still."""
+    given_up = blocked.repeated > C.LOOPED_LAUNCHES or compiled.untraceable
+    return region.training and blocked.pieces > 2 and given_up
 
 
 def _set_up(region: Region) -> tuple[float, float]:
@@ -105,7 +110,15 @@ def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
     bounds = np.unique(np.concatenate(([0], _breaking(region) if waits else [], [len(region)]))).astype(np.int64)
     pieces = max(len(bounds) - 1, 1)
     inside = np.diff(bounds).astype(float)
-    return Blocked(capturable, pieces, float((inside * inside).sum()) / max(len(region), 1))
+    return Blocked(capturable, pieces, float((inside * inside).sum()) / max(len(region), 1), _repeated(region, bounds))
+
+
+def _repeated(region: Region, bounds: Int64s) -> float:
+    """Share of the launches in stretches, each from one bound to the next, of the same kernels as another."""
+    names = region.trace.events.name[region.work]
+    stretches = [names[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
+    often = Counter(stretches)
+    return sum(len(stretch) for stretch in stretches if often[stretch] > 1) / max(names.nbytes, 1)
 
 
 def _breaking(region: Region) -> Int64s:

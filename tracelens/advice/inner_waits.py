@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis.results import Analysis
+from tracelens.analysis.waits import repeated
 from tracelens.model.events import ABSENT, Bools, Category, Int64s
 from tracelens.model.names import named
 
@@ -18,7 +19,7 @@ TO_HOST: Final = re.compile(r"DtoH|DeviceToHost", re.IGNORECASE)
 
 
 def inner_waits(analysis: Analysis) -> Bools:
-    """Per row of the table of waits, whether a capture of its step would meet it.
+    """Per row of the table of waits, whether a capture of its step would meet it, of two that are one the first.
 
     A bare wait before the first launch of its step or after the last lies outside what would be captured; a wait that
     an operator makes does not, for the operator is part of the step, and neither does one for the stream or the event
@@ -34,7 +35,8 @@ def inner_waits(analysis: Analysis) -> Bools:
     step, begun = owner[rows], events.start[rows]
     asked = syncs["operator"].astype(np.bool_)
     inside = (begun > first[step]) & (begun < last[step])
-    return (step != ABSENT) & (asked | inside | _reads_results(analysis, rows, work[np.argsort(launched)]))
+    anew = ~repeated(analysis.trace, rows)
+    return anew & (step != ABSENT) & (asked | inside | _reads_results(analysis, rows, work[np.argsort(launched)]))
 
 
 def _reads_results(analysis: Analysis, waits: Int64s, work: Int64s) -> Bools:

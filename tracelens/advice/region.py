@@ -17,7 +17,7 @@ from tracelens.analysis.clocks import clocks_agree
 from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import of_typical_steps, typical_steps
-from tracelens.analysis.waits import blocking_waits
+from tracelens.analysis.waits import blocking_waits, repeated
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
 from tracelens.model.intervals import length, union
 from tracelens.model.names import names_of, tell_alike
@@ -109,6 +109,7 @@ def find_region(analysis: Analysis) -> Region | None:
     host = _Host(trace, steps, chosen, typical)
     call = trace.links.launch[work].astype(np.int64)
     waits = host.waits()
+    waits = waits[~np.append(repeated(trace, waits)[1:], False)[: len(waits)]]
     fork, source = host.edges(call)
     return Region(
         trace=trace,

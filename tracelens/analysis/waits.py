@@ -30,3 +30,12 @@ def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
     done = np.full(len(calls), -1)
     np.maximum.at(done, index[launch[work]], events.start[work] + events.duration[work])
     return (done >= 0) & (events.start[calls] + events.duration[calls] >= done)
+
+
+def repeated(trace: Trace, waits: Int64s) -> Bools:
+    """Mask of the waits (rows in start order) that are one with the wait before: an operator copies, which blocks, and
+    then synchronises for that copy."""
+    role, operator = trace.events.role[waits], trace.links.operator[waits]
+    again = (role[1:] == Role.SYNC) & (role[:-1] == Role.COPY)
+    again &= (operator[1:] == operator[:-1]) & (operator[1:] != ABSENT)
+    return np.append(False, again)[: len(waits)]

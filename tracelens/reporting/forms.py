@@ -79,12 +79,17 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 step="-" if form["step_ms"] is None else units.milliseconds(form["step_ms"]),
                 range=span(form["low"], form["high"]),
                 speedup="" if now is None or not form["step_ms"] else _times(now / form["step_ms"]),
-                source=form["source"] + (f", {form['variant']}" if form["variant"] else ""),
+                source=", ".join(filter(None, (form["source"], form["variant"], _mixed(document, name)))),
                 predicted=runs.beside(form) or _refuted(document, form),
                 pays_after=runs.pays_after(form),
                 blocked_by=blocked_by(form) or failure(form),
                 advised=name == advised_form(document),
             )
+
+
+def _mixed(document: Document, name: str) -> str:
+    """That the time of the form in use is of a step which is partly in others; "" where it is not."""
+    return "mixed as recorded" if document["trace"]["form"] == "mixed" and name == own_form(document) else ""
 
 
 def _refuted(document: Document, form: FormEntry) -> str:

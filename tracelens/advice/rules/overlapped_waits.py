@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule
 from tracelens.analysis.results import Analysis
+from tracelens.analysis.waits import repeated
 from tracelens.model.units import counted, percent
 
 SHARE: Final = 0.1
@@ -27,11 +28,12 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     spent, busy = float(syncs["ns"].sum()), float(syncs["busy_overlap_ns"].sum())
     if spent < SHARE * window or busy < BUSY * spent or float(syncs["saving_high_ns"].sum()) >= HARMLESS * window:
         return None
-    takes = "takes" if len(syncs) == 1 else "take"
+    waits = len(syncs) - int(repeated(analysis.trace, syncs["row"]).sum())
+    takes = "takes" if waits == 1 else "take"
     return Finding(
         RULE.id,
         "info",
-        f"{counted(len(syncs), 'wait')} {takes} the host {percent(spent / window)} of the traced time, and the device "
+        f"{counted(waits, 'wait')} {takes} the host {percent(spent / window)} of the traced time, and the device "
         f"works for {percent(busy / spent)} of that",
         None,
         tuple(syncs.largest("ns", EVIDENCE)["handle"]),

@@ -13,6 +13,7 @@ from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
 from tracelens.advice.scaler import wait_repair
 from tracelens.analysis.results import Analysis
+from tracelens.analysis.waits import repeated
 from tracelens.model.intervals import length
 from tracelens.model.units import counted
 
@@ -44,7 +45,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
 def _waits(analysis: Analysis) -> str:
     """The waits that a capture would meet, as where they are blockers, and apart from them those around its work."""
     syncs = analysis.tables["syncs"]
-    every = evidence.counts(analysis, syncs["row"])
+    every = evidence.counts(analysis, syncs["row"][~repeated(analysis.trace, syncs["row"])])
     inner = evidence.counts(analysis, syncs["row"][inner_waits(analysis)])
     each = a_step(analysis)
     if inner.mean() < 1:
