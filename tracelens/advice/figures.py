@@ -52,7 +52,8 @@ FIGURES: Final = (
         "Step time when replayed as a CUDA Graph",
         (
             "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span",
-            "advice.schedule", "advice.weights", "advice.inputs:input_copies", "advice.power:sustained", "advice.power",
+            "advice.schedule", "advice.share:share_of_device", "advice.weights", "advice.inputs:input_copies",
+            "advice.power:sustained", "advice.power",
             "advice.host_time:with_outside", "advice.host_time:slowness", "advice.host_time:replay_floor",
         ),
         STEP,
@@ -103,7 +104,10 @@ FIGURES: Final = (
     ),
     Figure(
         "verdict", "The verdict",
-        ("advice.verdict:choose", "advice.verdict:_margin", "advice.verdict:candidates", "advice.verdict:verdict_of"),
+        (
+            "advice.verdict:choose", "advice.verdict:_margin", "advice.verdict:candidates", "advice.verdict:verdict_of",
+            "advice.recommend:_chosen", "advice.communication:comes_first",
+        ),
         ("trace.form", "forms.*.step_ms", "forms.*.source", "forms.*.outputs"),
     ),
     Figure(
