@@ -7,6 +7,8 @@ from tracelens.analysis import analyze
 from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT
 
+OTHER_THREAD = 4009
+
 
 def two_devices() -> TraceBuilder:
     return (
@@ -21,10 +23,11 @@ def two_devices() -> TraceBuilder:
 
 
 def test_the_other_devices_that_worked_are_named() -> None:
-    trace = two_devices().trace()
-    (note,) = [note for note in analyze(trace).steps.notes if "device" in note]
-    assert note == "only device 1 is judged; device 0 worked as well: choose with --device 0"
-    assert any("--device 1" in note for note in analyze(trace, device=0).steps.notes)
+    trace = two_devices().launch("d", 22, 5, at=40, runs=80, device=2, thread=OTHER_THREAD).trace()
+    (note,) = [note for note in analyze(trace, device=2).steps.notes if "device" in note]
+    assert note == "only device 2 is judged; devices 0, 1 worked as well: choose with --device 0"
+    (note,) = [note for note in analyze(two_devices().trace()).steps.notes if "device" in note]
+    assert note == "only what device 1 does is counted: the same steps launch work on device 0 as well"
 
 
 def test_the_busiest_device_is_analysed_by_default() -> None:

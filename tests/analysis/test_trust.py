@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.analysis.recordings import check, of, sound, steps, trust
-from tests.build import TraceBuilder
+from tests.build import MAIN_THREAD, TraceBuilder
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Trust
 from tracelens.analysis.trust import RULES
@@ -67,6 +67,35 @@ def test_few_device_events_lower_confidence(launches: int, passed: bool) -> None
     found = of(judged, "device_events")
     assert (found.passed, found.value, found.threshold) == (passed, launches, 10)
     assert judged.level == ("ok" if passed else "degraded")
+
+
+def spread(often: list[int], thread: int, runs: float = 10) -> TraceBuilder:
+    """Five steps of 40 launches on one device, in which a thread launches some more on another, so often in each."""
+    builder = TraceBuilder().op("aten::mm", 0, 1)
+    for number, more in enumerate(often):
+        at = 1000 * number
+        builder.step(number, at, 1000)
+        for launch in range(40):
+            builder.launch("gemm", at + 20 * launch, 5, at=at + 20 * launch + 8, runs=10)
+        for launch in range(more):
+            begun = at + 20 * launch + 10
+            builder.launch("gemm", begun, 5, at=begun + 8, runs=runs, device=1, thread=thread)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("more", "runs", "share", "level"),
+    [(0, 10, 0.0, "ok"), (1, 10, 1 / 41, "degraded"), (1, 100, 1 / 5, "unusable"), (10, 10, 1 / 5, "unusable")],
+)
+def test_steps_that_launch_work_on_other_devices(more: int, runs: float, share: float, level: str) -> None:
+    judged = trust(spread([more] * 5, MAIN_THREAD, runs))
+    assert of(judged, "one_device").value == pytest.approx(share)
+    assert judged.level == level
+
+
+@pytest.mark.parametrize(("often", "share"), [([10] * 5, 1 / 5), ([5, 10, 4, 12, 9], 0.0)])
+def test_another_thread_that_launches_as_much_in_each_step_launches_for_it(often: list[int], share: float) -> None:
+    assert check(spread(often, MAIN_THREAD + 1), "one_device").value == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from tracelens.analysis.attribution import attribute
 from tracelens.analysis.extent import device_ids
 from tracelens.analysis.form import find_form
 from tracelens.analysis.handles import all_gaps
-from tracelens.analysis.results import Analysis
+from tracelens.analysis.recording import elsewhere_share
+from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.steps import find_steps
 from tracelens.analysis.tables import gap_table, kernel_table, launch_table, operator_table, sync_table
 from tracelens.analysis.timeline import build_timeline
@@ -35,7 +36,7 @@ def analyze(
     gives empty tables and trust "unusable"."""
     chosen = _choose(trace, device)
     steps = find_steps(trace, chosen, name=step, span=span)
-    steps = replace(steps, notes=(*steps.notes, *_other_devices(trace, chosen)))
+    steps = replace(steps, notes=(*steps.notes, *_other_devices(trace, steps, chosen)))
     timeline, gaps = build_timeline(trace, chosen)
     attribution = attribute(timeline, steps.window.tiles)
     numbered = all_gaps(trace, {chosen: (timeline, gaps)})
@@ -70,10 +71,12 @@ def _choose(trace: Trace, device: int | None) -> int:
     return device
 
 
-def _other_devices(trace: Trace, chosen: int) -> tuple[str, ...]:
-    """That other devices ran work too, and how to judge them."""
+def _other_devices(trace: Trace, steps: Steps, chosen: int) -> tuple[str, ...]:
+    """That other devices ran work too, and whether it is the same steps' or how to judge it."""
     others = sorted(device for device in device_ids(trace) if device != chosen)
     if not others:
         return ()
     named = f"device {others[0]}" if len(others) == 1 else f"devices {', '.join(map(str, others))}"
+    if elsewhere_share(trace, steps, chosen):
+        return (f"only what device {chosen} does is counted: the same steps launch work on {named} as well",)
     return (f"only device {chosen} is judged; {named} worked as well: choose with --device {others[0]}",)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.analysis.extent import device_rows
+from tracelens.analysis.marks import SAME_WORK
 from tracelens.analysis.results import Steps
 from tracelens.analysis.strangers import processes
 from tracelens.analysis.tables.columns import in_tiles
@@ -91,6 +92,34 @@ def merged_share(trace: Trace, steps: Steps, work: Int64s) -> float | None:
     calls = calls if processes(trace) > 1 else calls[:0]
     claimed = np.isin(events.correlation[unlinked], events.correlation[calls])
     return float(elsewhere.sum() + claimed.sum()) / len(work)
+
+
+def elsewhere_share(trace: Trace, steps: Steps, device: int) -> float | None:
+    """Share of the device work that the counted steps launch, by number or by time, whichever is more, that runs on
+    other devices.
+
+    Other threads of the process launch for a step where they launch as much in each, as those of a module that is
+    spread over devices do."""
+    events = trace.events
+    work = np.flatnonzero(events.device_work())
+    work = work[trace.links.launch[work] != ABSENT]
+    launch = trace.links.launch[work]
+    own, other = steps.owner[launch] != ABSENT, events.device[work] != device
+    begun = events.start[launch]
+    within = (begun >= steps.host[0, 0]) & (begun < steps.host[-1, 1]) if len(steps.host) else own
+    beside = other & ~own & within & steps.threads.process[events.lane[launch]]
+    launched = _per_step(steps, begun[beside])
+    if len(launched) > 1 and launched.min() and np.ptp(launched) <= SAME_WORK * launched.max():
+        own |= beside
+    if not own.any():
+        return None
+    time = events.duration[work[own]]
+    return max(float(other[own].mean()), float(time[other[own]].sum() / max(time.sum(), 1)))
+
+
+def _per_step(steps: Steps, time: Int64s) -> Int64s:
+    """(counted steps) How many of the times in ns lie in each on the host."""
+    return np.diff(np.searchsorted(np.sort(time), steps.host), axis=1)[:, 0]
 
 
 def typical_launch_us(trace: Trace) -> float | None:

@@ -5,7 +5,6 @@ The thresholds were set on about 190 real traces, sound and damaged; each says w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,58 +15,14 @@ from tracelens.analysis.extent import device_rows
 from tracelens.analysis.no_work import why_nothing_ran
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
-from tracelens.model.events import Int64s, Trace
+from tracelens.analysis.rule import Evidence, Rule
+from tracelens.model.events import Trace
 from tracelens.model.intervals import covered
-from tracelens.model.units import counted, share
 
 OVERLAP_NS: Final = 10_000
 """Programmatic dependent launch overlaps kernels of one stream by up to 5 us; damage overlaps them by more."""
 ALLOCATING_STEP: Final = 0.01
 """A step that spends less on the allocator does not allocate as the others do."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """What the checks look at."""
-
-    trace: Trace
-    steps: Steps
-    timeline: Timeline
-    attribution: Attribution
-    work: Int64s
-    """Rows of the device work in the window."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One check: a measure, where it fails, where the trace becomes unusable, and what to say."""
-
-    id: str
-    measure: Callable[[Evidence], float | None]
-    threshold: float
-    unusable: float | None
-    """The trace can carry no answer beyond this; None when a failure only lowers confidence."""
-    passed: str
-    failed: str
-    """Both may show the {value}, as a percentage the {share}, or with its noun the {count}."""
-    at_least: bool = False
-    """The value must not be lower than the threshold (else: not higher)."""
-    noun: str = ""
-    """What a {count} counts, in the singular."""
-
-    def judge(self, evidence: Evidence) -> tuple[Check, bool]:
-        """The check, and whether it makes the trace unusable. What cannot be measured passes."""
-        value = self.measure(evidence)
-        if value is None:
-            return Check(self.id, True, None, self.threshold, "nothing in the window to check"), False
-        passed = not self._beyond(value, self.threshold)
-        shown = {"value": value, "share": share(value), "count": counted(round(value), self.noun)}
-        message = (self.passed if passed else self.failed).format(**shown)
-        fatal = self.unusable is not None and not passed and self._beyond(value, self.unusable)
-        return Check(self.id, passed, value, self.threshold, message), fatal
-
-    def _beyond(self, value: float, bound: float) -> bool:
-        return value < bound if self.at_least else value > bound
 
 
 def judge_trust(trace: Trace, steps: Steps, timeline: Timeline, attribution: Attribution) -> Trust:
@@ -152,6 +107,15 @@ RULES: Final = (
         "the device's work is that of one process",
         "{share} of device events may be another process's: the file holds several, which number their devices or "
         "calls alike; give the file of one of them, as export_chrome_trace wrote it",
+    ),
+    Rule(
+        "one_device",  # 0 on every real trace seen
+        lambda evidence: recording.elsewhere_share(evidence.trace, evidence.steps, evidence.timeline.device),
+        0.0,
+        0.05,
+        "the steps launch work on no other device",
+        "{share} of the work that a step launches runs on other devices, so what one device shows is not the step's; "
+        "give each device a process of its own (DistributedDataParallel), or record the step on one device",
     ),
     Rule(
         "short_launches",  # real traces: at least 1.1 us
