@@ -1,6 +1,9 @@
-"""Steps of language models that answer: prompts read, words decoded and drawn."""
+"""Steps of language models that answer: prompts read, words decoded and drawn, requests swapped."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import nn
@@ -169,3 +172,83 @@ def adapters_per_request() -> Work:
         ]
 
     return Work(step, batches(lambda: tuple(normal(16, width, dtype=HALF) for _ in range(requests))))
+
+
+class EightBitLayer(nn.Module):
+    """A decoder layer whose past keys and values are kept in eight bits, with a scale for each place and head."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.first, self.second = heads, nn.RMSNorm(width), nn.RMSNorm(width)
+        self.query, self.out = (nn.Linear(width, width, bias=False) for _ in range(2))
+        self.up, self.down = nn.Linear(width, 2 * width, bias=False), nn.Linear(2 * width, width, bias=False)
+
+    def forward(self, x: torch.Tensor, past: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        keys, values = (past.to(x.dtype) * scale).unbind(0)
+        size, groups = keys.shape[-1], keys.shape[1]
+        query = self.query(self.first(x)).view(len(x), groups, self.heads // groups, size)
+        x = x + self.out(F.scaled_dot_product_attention(query, keys, values).flatten(1))
+        return x + self.down(F.gelu(self.up(self.second(x))))
+
+
+@workload("ninth")
+def eight_bit_cache() -> Work:
+    """The next word of sixteen long conversations, whose keys and values are kept in eight bits."""
+    requests, width, length, depth = (16, 4096, 4096, 4) if ON_GPU else (2, 256, 32, 2)
+    layers = nn.ModuleList(EightBitLayer(width, width // 128) for _ in range(depth)).to(DEVICE, HALF).eval()
+
+    def step(x: torch.Tensor, past: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            for layer, *kept in zip(layers, past, scale, strict=True):
+                x = layer(x, *kept)
+            return x
+
+    def batch() -> Inputs:
+        shape = (depth, 2, requests, max(1, width // 512), length)
+        past = torch.randint(-127, 128, (*shape, 128), dtype=torch.int8, device=DEVICE)
+        return normal(requests, width, dtype=HALF), past, normal(*shape, 1, dtype=HALF).abs() / 100
+
+    return Work(step, batches(batch, 3))
+
+
+def moved(targets: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
+    """Copy blocks one after the other, without waiting for them."""
+    for target, source in zip(targets, sources, strict=True):
+        target.copy_(source, non_blocking=True)
+
+
+@torch.compiler.disable
+def begun(tasks: list[Callable[[], None]], streams: list[torch.cuda.Stream]) -> None:
+    """Begin each task on a stream of its own, after what the current one has been given."""
+    for task, stream in zip(tasks, streams, strict=True):
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            task()
+
+
+@torch.compiler.disable
+def joined(streams: list[torch.cuda.Stream]) -> None:
+    """Let the current stream wait for the others."""
+    for stream in streams:
+        torch.cuda.current_stream().wait_stream(stream)
+
+
+@workload("ninth", "streams")
+def swapped_requests() -> Work:
+    """A word decoded while paused requests' keys and values leave for pinned memory and resumed ones' come back."""
+    blocks, shape, width = (6, (2, 8, 4096, 128), 2048) if ON_GPU else (2, (2, 2, 8, 16), 64)
+    near, paused = ([normal(*shape, dtype=HALF) for _ in range(blocks)] for _ in range(2))
+    stored = [torch.empty(shape, dtype=HALF, pin_memory=ON_GPU).copy_(block) for block in near]
+    left = [torch.empty(shape, dtype=HALF, pin_memory=ON_GPU) for _ in paused]
+    weights = [normal(width, width, dtype=HALF) / width**0.5 for _ in range(24)]
+    swaps = [partial(moved, near, stored), partial(moved, left, paused)]
+    streams = [torch.cuda.Stream() for _ in swaps]
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        begun(swaps, streams)
+        for weight in weights:
+            x = F.relu(x @ weight) * 1.4
+        joined(streams)
+        return x + near[-1][0, 0, 0, 0]
+
+    return Work(step, batches(lambda: (normal(16, width, dtype=HALF),)))

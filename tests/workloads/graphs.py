@@ -1,13 +1,25 @@
-"""Steps on graphs of relations and of likings."""
+"""Steps on graphs: of relations, of likings, of accounts."""
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.autograd.function import FunctionCtx
 from torch.nn import functional as F
 
-from tests.workloads.registry import Work, batches, fused_adamw, integers, normal, training, workload
+from tests.workloads.registry import (
+    DEVICE,
+    ON_GPU,
+    Work,
+    batches,
+    fused_adamw,
+    integers,
+    normal,
+    training,
+    workload,
+)
 
 EDGES = "(Tensor x, Tensor source, Tensor target) -> Tensor"
 
@@ -88,3 +100,57 @@ def liked_by_others() -> Work:
         return (features[users] @ features[-items:].T).topk(20).indices.cpu()
 
     return Work(step, batches(lambda: (normal(nodes, 64), integers(nodes - items, 512))))
+
+
+class Neighbours:
+    """A graph in host memory, with the features of its nodes, from which neighbours are drawn."""
+
+    def __init__(self, nodes: int, edges: int, width: int) -> None:
+        draw = np.random.default_rng(0)
+        degrees = draw.multinomial(edges - nodes, np.full(nodes, 1 / nodes)) + 1
+        self.starts = np.concatenate([[0], degrees.cumsum()])
+        self.ends = draw.integers(nodes, size=edges)
+        self.features = draw.standard_normal((nodes, width), dtype=np.float32)
+
+    def drawn(self, nodes: NDArray[np.int64], luck: NDArray[np.float32]) -> NDArray[np.int64]:
+        """As many neighbours of each node as there are columns of random numbers below one."""
+        first = self.starts[nodes]
+        place = (luck * (self.starts[nodes + 1] - first)[:, None]).astype(np.int64)
+        return self.ends[first[:, None] + place].ravel()
+
+    @torch.compiler.disable
+    def around(self, nodes: torch.Tensor, *lucks: torch.Tensor) -> list[torch.Tensor]:
+        """Features of nodes, of neighbours of each, and of neighbours of those, on the device."""
+        rings = [nodes.numpy()]
+        for luck in lucks:
+            rings.append(self.drawn(rings[-1], luck.numpy()))
+        return [torch.from_numpy(self.features[ring]).to(DEVICE) for ring in rings]
+
+
+class Averaged(nn.Module):
+    """Nodes updated by themselves and the mean of their neighbours."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.own, self.near = nn.Linear(inputs, outputs), nn.Linear(inputs, outputs, bias=False)
+
+    def forward(self, x: torch.Tensor, around: torch.Tensor) -> torch.Tensor:
+        return self.own(x) + self.near(around.unflatten(0, (len(x), -1)).mean(1))
+
+
+@workload("ninth", "blocked")
+def sampled_neighbours() -> Work:
+    """Accounts of a large graph judged by neighbours that the host draws, with features it keeps for them."""
+    graph, seeds = Neighbours(200_000, 2_000_000, 96) if ON_GPU else Neighbours(200, 2000, 8), 512 if ON_GPU else 8
+    width = graph.features.shape[1]
+    first, second = (Averaged(width, size).to(DEVICE).eval() for size in (width, 2))
+
+    def step(nodes: torch.Tensor, *lucks: torch.Tensor) -> torch.Tensor:
+        own, near, far = graph.around(nodes, *lucks)
+        with torch.no_grad():
+            return second(F.relu(first(own, near)), F.relu(first(near, far)))
+
+    def batch() -> tuple[torch.Tensor, ...]:
+        return torch.randint(len(graph.features), (seeds,)), torch.rand(seeds, 10), torch.rand(10 * seeds, 6)
+
+    return Work(step, batches(batch))

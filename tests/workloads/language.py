@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.layers import Attention
+from tests.workloads.layers import Attention, plain
 from tests.workloads.registry import (
     DEVICE,
     ON_GPU,
@@ -302,3 +302,25 @@ def sparse_features() -> Work:
     model = SparseFeatures(width, features, 32).to(HALF)
     step = training(model, lambda model, x: F.mse_loss(model(x), x), fused_adamw)
     return Work(step, batches(lambda: (normal(places, width, dtype=HALF),)))
+
+
+class Switched(nn.Module):
+    """A feed-forward layer of many experts, each on a stream: a router sends every word to one, up to a number."""
+
+    def __init__(self, width: int, experts: int, capacity: int) -> None:
+        super().__init__()
+        self.capacity, self.route = capacity, nn.Linear(width, experts, bias=False)
+        self.experts = nn.ModuleList(plain(width, 2 * width, width) for _ in range(experts))
+        self.streams = [torch.cuda.Stream() for _ in range(experts)]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        words = self.route(x).T.topk(self.capacity, -1).indices
+        tasks = [partial(expert, x[own]) for expert, own in zip(self.experts, words, strict=True)]
+        return x.index_add(0, words.flatten(), torch.cat(side_by_side(tasks, self.streams)), alpha=0.5)
+
+
+@workload("ninth", "streams")
+def experts_beside() -> Work:
+    """Words through three layers of six experts each, which run beside each other."""
+    model = nn.Sequential(*[Switched(1024, 6, 96) for _ in range(3)])
+    return Work(inference(model), batches(lambda: (normal(384, 1024),)))

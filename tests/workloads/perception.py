@@ -1,4 +1,4 @@
-"""Steps of perception: several cameras, and things found in images."""
+"""Steps of perception: several cameras, videos, and things found in images."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from functools import partial
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from tests.workloads.registry import DEVICE, Inputs, Work, batches, normal, workload
+from tests.workloads.registry import DEVICE, ON_GPU, Inputs, Work, batches, inference, integers, normal, workload
 from tests.workloads.streams import side_by_side
 
 HALF = torch.float16
@@ -82,3 +83,99 @@ def pyramid_detections() -> Work:
         return tuple(normal(2, 128, size, size, dtype=HALF) for size in (40, 20, 10))
 
     return Work(step, batches(levels))
+
+
+@workload("ninth", "streams")
+def tracked_target() -> Work:
+    """A target looked for around where it was, at three sizes: each goes through the convolutions on its stream."""
+    shapes = ((8, 48, 2), (48, 48, 1), (48, 96, 2), (96, 96, 1), (96, 96, 1), (96, 128, 2), (128, 128, 1))
+    layers = [nn.Conv2d(a, b, 3, stride=s, padding=1, bias=False) for a, b, s in shapes]
+    for layer in layers:
+        nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+    model = nn.Sequential(*[part for layer in layers for part in (layer, nn.ReLU())][:-1])
+    seen = inference(model.to(memory_format=torch.channels_last), HALF)
+    streams = [torch.cuda.Stream() for _ in range(4)]
+
+    def step(target: torch.Tensor, *around: torch.Tensor) -> list[torch.Tensor]:
+        wanted, *found = side_by_side([partial(seen, image) for image in (target, *around)], streams)
+        return [F.conv2d(features, wanted / 64) for features in found]
+
+    def images() -> Inputs:
+        return tuple(by_channel(normal(1, 8, size, size, dtype=HALF)) for size in (48, 104, 120, 136))
+
+    return Work(step, batches(images))
+
+
+@workload("ninth", "blocked")
+def segmentation_scores() -> Work:
+    """How well a segmentation of street scenes overlaps with the truth, class by class, and how sure it is."""
+    classes, images, height, width = (19, 12, 512, 1024) if ON_GPU else (5, 2, 8, 16)
+
+    def step(scores: torch.Tensor, truth: torch.Tensor) -> tuple[float, torch.Tensor]:
+        share, known = scores.softmax(1), (truth < classes).unsqueeze(1)
+        wanted = F.one_hot(truth.clamp(max=classes - 1), classes).permute(0, 3, 1, 2) * known
+        guess = share * known
+        inner, outer = (guess * wanted).sum((0, 2, 3)), (guess + wanted).sum((0, 2, 3))
+        surprise = -((share + 1e-8).log() * wanted).sum(1)
+        unsure = -(share * (share + 1e-8).log()).sum(1)
+        overlap = inner / (outer - inner).clamp(min=1.0)
+        return overlap.mean().item(), torch.stack([surprise.mean(), unsure.mean(), *(2 * inner / outer)])
+
+    def batch() -> Inputs:
+        return 2 * normal(images, classes, height, width), integers(classes + 1, images, height, width)
+
+    return Work(step, batches(batch, 2))
+
+
+@workload("ninth", "blocked")
+def moving_pixels() -> Work:
+    """What moves in front of a fixed camera: frames made grey and smaller, compared with the ones before."""
+    frames, height, width = (64, 1080, 1920) if ON_GPU else (3, 12, 16)
+
+    def step(video: torch.Tensor, still: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        red, green, blue = (video.float() / 255).unbind(1)
+        grey = (0.299 * red + 0.587 * green + 0.114 * blue).unflatten(2, (-1, 2)).unflatten(1, (-1, 2)).mean((2, 4))
+        light = grey.mean((1, 2), keepdim=True)
+        even = (grey - light) * (0.25 / (light + 0.05))
+        changed = (even[1:] - even[:-1]).abs()
+        moves = (0.7 * changed + 0.3 * (even[1:] - still).abs()).square()
+        count, moves = (moves > 0.02).sum(), moves.half()
+        if int(count) == 0:
+            return moves[:0], light
+        return moves, light
+
+    def batch() -> Inputs:
+        video = torch.randint(0, 256, (frames, 3, height, width), dtype=torch.uint8, device=DEVICE)
+        return video, normal(height // 2, width // 2) / 16
+
+    return Work(step, batches(batch, 3))
+
+
+class Resampler(nn.Module):
+    """A few latents that look at all patches of a video, layer after layer."""
+
+    def __init__(self, width: int, depth: int) -> None:
+        super().__init__()
+        self.heads, self.enter = width // 64, nn.Linear(width, width, bias=False)
+        self.latents = nn.Parameter(torch.randn(64, width))
+        self.asks, self.outs = (
+            nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(depth)) for _ in range(2)
+        )
+        self.pairs = nn.ModuleList(nn.Linear(width, 2 * width, bias=False) for _ in range(depth))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(depth))
+
+    def forward(self, patches: torch.Tensor) -> torch.Tensor:
+        seen, x = self.enter(patches), self.latents.expand(len(patches), -1, -1)
+        for ask, out, pair, norm in zip(self.asks, self.outs, self.pairs, self.norms, strict=True):
+            query = ask(norm(x)).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            key, value = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in pair(seen).chunk(2, -1))
+            x = x + out(F.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2))
+        return x
+
+
+@workload("ninth")
+def resampled_video() -> Work:
+    """The patches of videos brought down to a few latents for a language model to look at."""
+    width, videos, patches = (1024, 16, 8192) if ON_GPU else (128, 2, 64)
+    model = inference(Resampler(width, 4), torch.bfloat16)
+    return Work(model, batches(lambda: (normal(videos, patches, width, dtype=torch.bfloat16),)))

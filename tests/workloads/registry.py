@@ -12,7 +12,9 @@ from torch import nn
 Inputs = tuple[torch.Tensor, ...]
 Step = Callable[..., Any]
 Parameters = Iterable[nn.Parameter]
-Split = Literal["calibration", "validation", "unseen", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
+Split = Literal[
+    "calibration", "validation", "unseen", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"
+]
 
 ON_GPU: Final = torch.cuda.is_available()
 DEVICE: Final = "cuda" if ON_GPU else "cpu"

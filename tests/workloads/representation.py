@@ -1,4 +1,4 @@
-"""Training steps that shape representations: metric heads and distillation."""
+"""Training steps that shape representations: metric heads, distillation, hidden variables and calibration."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.workloads.registry import (
     DEVICE,
     ON_GPU,
     Work,
+    adamw,
     batches,
     fused_adamw,
     integers,
@@ -69,3 +70,64 @@ def several_teachers() -> Work:
         return loss.detach()
 
     return Work(step, batches(lambda: (normal(128, 256, dtype=HALF),)))
+
+
+class Counted(nn.Module):
+    """What was counted in a cell as a few hidden numbers, and the rates of the counts that follow from those."""
+
+    def __init__(self, genes: int, width: int, hidden: int) -> None:
+        super().__init__()
+        self.encode = nn.Sequential(*self.layer(genes, width), *self.layer(width, width), nn.Linear(width, 2 * hidden))
+        self.decode = nn.Sequential(*self.layer(hidden, width), *self.layer(width, width))
+        self.rate, self.absent = nn.Linear(width, genes), nn.Linear(width, genes)
+
+    @staticmethod
+    def layer(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
+        return nn.Linear(inputs, outputs), nn.LayerNorm(outputs), nn.SiLU()
+
+    def forward(self, counts: torch.Tensor, noise: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        mean, spread = self.encode(torch.log1p(counts)).chunk(2, -1)
+        spread = spread.clamp(-6, 3)
+        hidden = self.decode(mean + noise * torch.exp(0.5 * spread))
+        share, size = self.rate(hidden).softmax(-1), counts.sum(-1, keepdim=True)
+        away = 0.5 * (mean.square() + spread.exp() - spread - 1).sum(-1)
+        return torch.log(share * size + 1e-6), self.absent(hidden), away
+
+
+@workload("ninth", "training")
+def counted_genes() -> Work:
+    """A variational autoencoder of the genes counted in single cells, many of which are missed by the counting."""
+    genes = 1200
+
+    def loss(model: nn.Module, counts: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+        rate, absent, away = model(counts, noise)
+        present = counts * rate - rate.exp() - F.softplus(absent)
+        missed = F.softplus(absent + rate.exp()) - rate.exp() - F.softplus(absent)
+        likely = torch.where(counts > 0, present, missed)
+        return (0.1 * away - likely.mean(-1)).mean()
+
+    step = training(Counted(genes, 128, 16), loss, adamw)
+    return Work(step, batches(lambda: ((normal(128, genes).abs() * 2).floor(), normal(128, 16))))
+
+
+class Rescaled(nn.Module):
+    """The scores of each class scaled and shifted, so that they say how sure a classifier may be."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.scale, self.shift = nn.Parameter(torch.ones(classes)), nn.Parameter(torch.zeros(classes))
+
+    def forward(self, scores: torch.Tensor) -> torch.Tensor:
+        return scores * self.scale + self.shift
+
+
+@workload("ninth", "training")
+def calibrated_classes() -> Work:
+    """A classifier's scores of all validation images calibrated class by class, after the classifier was trained."""
+    images, classes = (196_608, 1000) if ON_GPU else (64, 10)
+
+    def loss(model: nn.Module, scores: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(model(scores), label, label_smoothing=0.02)
+
+    step = training(Rescaled(classes), loss, momentum)
+    return Work(step, batches(lambda: (2 * normal(images, classes), integers(classes, images)), 2))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.layers import perceptron
+from tests.workloads.layers import perceptron, plain
 from tests.workloads.registry import DEVICE, Work, batches, normal, workload
+from tests.workloads.streams import side_by_side
 
 
 class Conditioned(nn.Module):
@@ -106,3 +109,22 @@ def acting_in_simulation() -> Work:
             return states
 
     return Work(step, batches(lambda: (torch.randn(512, 4) / 8,)))
+
+
+@workload("ninth", "streams")
+def ensemble_planning() -> Work:
+    """Plans of a robot tried out in five models of its world, each on a stream, and rated by how far they get."""
+    worlds = [plain(40, 512, 512, 32).to(DEVICE).eval() for _ in range(5)]
+    streams, goal = [torch.cuda.Stream() for _ in worlds], normal(32, 1)
+
+    def tried(world: nn.Module, state: torch.Tensor, plan: torch.Tensor) -> torch.Tensor:
+        for action in plan.unbind(0):
+            state = world(torch.cat([state, action], -1))
+        return state
+
+    def step(state: torch.Tensor, plan: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            ends = side_by_side([partial(tried, world, state, plan) for world in worlds], streams)
+            return torch.stack(ends).mean(0) @ goal
+
+    return Work(step, batches(lambda: (normal(192, 32), normal(6, 192, 8))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import torch
 from torch import nn
@@ -273,3 +273,34 @@ class Voice(nn.Module):
 def spoken_answer() -> Work:
     """A third of a second of speech from its bands, by convolutions that lengthen them."""
     return Work(inference(Voice(256, 128, 64, 32)), batches(lambda: (normal(1, 80, 30),)))
+
+
+def mistakes(heard: list[int], said: list[int]) -> int:
+    """The least number of letters to change, leave out or put in."""
+    row = list(range(len(said) + 1))
+    for place, letter in enumerate(heard, 1):
+        before, row[0] = row[0], place
+        for at, wanted in enumerate(said, 1):
+            before, row[at] = row[at], min(before + (letter != wanted), row[at] + 1, row[at - 1] + 1)
+    return row[-1]
+
+
+@torch.compiler.disable
+def error_rate(letters: torch.Tensor, texts: torch.Tensor) -> float:
+    """The share of letters that were misheard, repetitions and blanks left out."""
+    wrong, total = 0, 0
+    for row, said in zip(letters.cpu().tolist(), texts.tolist(), strict=True):
+        heard = [letter for letter, _ in groupby(row) if letter]
+        wrong, total = wrong + mistakes(heard, said), total + len(said)
+    return wrong / total
+
+
+@workload("ninth", "blocked")
+def misheard_letters() -> Work:
+    """Transcripts of a speech recogniser rated by how many letters it misheard, which the host counts."""
+
+    def step(scores: torch.Tensor, texts: torch.Tensor) -> float:
+        return error_rate(scores.argmax(-1), texts)
+
+    blank = 2 * F.one_hot(torch.tensor(0), 48).to(normal(1).device)
+    return Work(step, batches(lambda: (normal(12, 120, 48) + blank, torch.randint(1, 48, (12, 40)))))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.workloads.layers import perceptron
+from tests.workloads.layers import Encoder, perceptron, plain
 from tests.workloads.registry import (
     DEVICE,
     ON_GPU,
     Inputs,
     Work,
+    adamw,
     batches,
     fused_adamw,
     integers,
@@ -84,3 +86,58 @@ def cleaned_columns() -> Work:
         return x.masked_fill(torch.rand(rows, columns, device=DEVICE) < 0.05, float("nan")), integers(1 << 30, rows, 32)
 
     return Work(step, batches(table, 3))
+
+
+class FeatureTokens(nn.Module):
+    """A token for each number and category of a row, and one that is read after layers of attention between them."""
+
+    def __init__(self, numbers: int, categories: int, width: int, depth: int) -> None:
+        super().__init__()
+        self.scale, self.shift = (nn.Parameter(torch.randn(numbers, width) / 8) for _ in range(2))
+        self.table, self.first = nn.Embedding(50 * categories, width), nn.Parameter(torch.randn(1, 1, width) / 8)
+        self.offset: torch.Tensor
+        self.register_buffer("offset", 50 * torch.arange(categories))
+        self.layers = nn.Sequential(*[Encoder(width, 4) for _ in range(depth)])
+        self.read = nn.Sequential(nn.LayerNorm(width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, numbers: torch.Tensor, kinds: torch.Tensor) -> torch.Tensor:
+        valued = numbers.unsqueeze(-1) * self.scale + self.shift
+        tokens = torch.cat([self.first.expand(len(numbers), -1, -1), valued, self.table(kinds + self.offset)], 1)
+        return self.read(self.layers(tokens)[:, 0]).squeeze(-1)
+
+
+@workload("ninth", "training")
+def feature_tokens() -> Work:
+    """A transformer over the columns of a table trained to tell who will leave, its gradients clipped."""
+    model = FeatureTokens(16, 8, 64, 3).to(DEVICE).train()
+    optimizer = adamw(model.parameters())
+
+    def step(numbers: torch.Tensor, kinds: torch.Tensor, left: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        loss = F.binary_cross_entropy_with_logits(model(numbers, kinds), left)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss.detach()
+
+    return Work(step, batches(lambda: (normal(128, 16), integers(50, 128, 8), integers(2, 128).float())))
+
+
+@workload("ninth", "streams", "training")
+def cross_validation() -> Work:
+    """The four models of a cross-validation trained at once, each on the rows of its own fold and on its stream."""
+    models = nn.ModuleList(plain(256, *[512] * 5, 16) for _ in range(4)).to(DEVICE).train()
+    optimizer, streams = fused_adamw(models.parameters()), [torch.cuda.Stream() for _ in models]
+
+    def loss(model: nn.Module, rows: torch.Tensor, kind: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(model(rows), kind)
+
+    def step(kinds: torch.Tensor, *folds: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        tasks = [partial(loss, *part) for part in zip(models, folds, kinds.unbind(0), strict=True)]
+        losses = torch.stack(side_by_side(tasks, streams))
+        losses.sum().backward()
+        optimizer.step()
+        return losses.detach()
+
+    return Work(step, batches(lambda: (integers(16, 4, 128), *(normal(128, 256) for _ in models))))

@@ -322,3 +322,30 @@ def matched_boxes() -> Work:
         return normal(4, 100, 91), normal(4, 100, 4).abs() + 0.1, integers(91, 4, 20), normal(4, 20, 4).abs() + 0.1
 
     return Work(step, batches(batch))
+
+
+class Responding(nn.Module):
+    """A wide depthwise filter and a perceptron between channels, which compete by how strongly they respond."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.filter, self.norm = nn.Conv2d(width, width, 7, padding=3, groups=width), nn.LayerNorm(width)
+        self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.gain, self.shift = (nn.Parameter(torch.randn(4 * width) / 4) for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = F.gelu(self.widen(self.norm(self.filter(x).permute(0, 2, 3, 1))))
+        response = hidden.square().sum((1, 2), keepdim=True).add(1e-6).sqrt()
+        share = response / (response.mean(-1, keepdim=True) + 1e-6)
+        return x + self.narrow(self.gain * (hidden * share) + self.shift + hidden).permute(0, 3, 1, 2)
+
+
+@workload("ninth")
+def global_responses() -> Work:
+    """One photograph sorted by a convolutional network whose channels compete over the whole image."""
+    widths = (48, 96, 192)
+    shrinks = [nn.Conv2d(a, b, size, stride=size) for a, b, size in ((3, 48, 4), (48, 96, 2), (96, 192, 2))]
+    stages = [[shrink, Responding(width), Responding(width)] for shrink, width in zip(shrinks, widths, strict=True)]
+    body = [layer for stage in stages for layer in stage]
+    model = nn.Sequential(*body, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.LayerNorm(192), nn.Linear(192, 1000))
+    return Work(inference(model), batches(lambda: (normal(1, 3, 160, 160),)))
