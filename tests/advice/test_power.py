@@ -21,14 +21,8 @@ def test_nothing_but_large_products_runs_slower() -> None:
 
 
 def test_other_work_lets_the_device_cool() -> None:
-    assert slowdown(*[gemm(500), pointwise(600, BIG)] * 4) == 1
+    assert slowdown(*[gemm(500), pointwise(300, BIG)] * 4) == 1
     assert 1 < slowdown(*[gemm(500), pointwise(50, BIG)] * 4) < 1 + POWER_SLOWDOWN
-
-
-def test_the_last_part_of_dense_work_costs_most() -> None:
-    some, more, most = (slowdown(*[gemm(500), pointwise(other, BIG)] * 4) for other in (250, 125, 0.001))
-    assert 1 < some < 1.01
-    assert more - some < most - more
 
 
 def test_products_bound_by_memory_keep_their_time() -> None:

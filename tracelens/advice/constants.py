@@ -92,11 +92,11 @@ BETWEEN_RUNS: Final = 1.012
 """A device-bound step over the same step of another run. [H200: 1.2 % rms]"""
 POWER_SLOWDOWN: Final = 0.17
 """How much slower a step of nothing but dense half-precision matrix work runs once the power limit holds, after the few
-steps of a trace. [H200, 5 steps: 12 to 19 %]"""
+steps of a trace. [H200, 4 steps: 14 to 22 %]"""
 ARITHMETIC_BOUND: Final = 150.0
 """Operations per byte from which a half-precision product is bound by arithmetic. [data sheets: 150 to 300]"""
-POWER_SHARE: Final = 0.5
-"""Share of the device time in such work up to which the limit is not met. [H200, 6 steps of 0.49 to 0.8: 1 to 4 %]"""
+POWER_SHARE: Final = 0.75
+"""Share of the device time in such work up to which the limit is not met. [H200, 5 steps of 0.6 to 0.7: 0 to 4 %]"""
 
 # -- memory ----------------------------------------------------------------------------------------------------
 PEAK_BANDWIDTH: Final = {

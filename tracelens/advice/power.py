@@ -21,10 +21,9 @@ DENSE = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION)
 def sustained(region: Region, operators: Operators, share: Floats) -> Estimate:
     """Device time over the traced one, as factors, when the step repeats for seconds instead of a few times.
 
-    The limit holds for the power of the whole step: the less else leaves the device time to cool, the more it is met;
-    how much more follows the measured steps, a cube."""
+    The limit holds for the power of the whole step: it is met where little else leaves the device time to cool."""
     dense = dense_share(region, operators, share)
-    usual = 1 + C.POWER_SLOWDOWN * (max(dense - C.POWER_SHARE, 0.0) / (1 - C.POWER_SHARE)) ** 3
+    usual = 1 + C.POWER_SLOWDOWN * max(dense - C.POWER_SHARE, 0.0) / (1 - C.POWER_SHARE)
     return Estimate(usual, C.DEVICE_SPREAD[0], max(C.DEVICE_SPREAD[1] * usual, 1 + C.POWER_SLOWDOWN * dense))
 
 
