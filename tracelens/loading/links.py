@@ -27,7 +27,7 @@ def link(events: Events, lanes: Lanes) -> Links:
 def _processes(events: Events, lanes: Lanes) -> Int32s:
     """Number of the process of each event."""
     numbers = {pid: number for number, pid in enumerate(dict.fromkeys(lanes.pid))}
-    return np.array([numbers[pid] for pid in lanes.pid] or [0], dtype=np.int32)[events.lane]
+    return np.array([numbers[pid] for pid in lanes.pid] or [0], dtype=np.int32).take(events.lane)
 
 
 def _parents(events: Events) -> Int32s:

@@ -33,6 +33,8 @@ PROGRESS_INTERVAL: Final = 0.1
 
 _LARGE_PIECE: Final = 1 << 22
 """Bytes: more than any array of a slab, less than the columns, which grow better as pieces of their own."""
+_LARGEST_PIECE: Final = (1 << 25) - (1 << 16)
+"""Bytes: the most that glibc gives back as a matter of course; a column of four million events."""
 
 
 class StopReading(Exception):
@@ -41,7 +43,7 @@ class StopReading(Exception):
 
 def load_file(path: str, *, progress: Progress | None = None) -> Trace:
     """Read a trace from a file, or from standard input for "-"; UnreadableError if this is no Chrome trace."""
-    _keep_freed_memory()
+    _keep_freed_memory(_LARGE_PIECE)
     with _no_garbage_collection(), closing(sources.Source(path)) as source, closing(source.blocks()) as blocks:
         return _read(source, TextWindow(blocks), _Beat(progress, source))
 
@@ -73,6 +75,7 @@ def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
 
 
 def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str, Any]) -> Trace:
+    _keep_freed_memory(_LARGEST_PIECE)
     names, lanes = tables.names.all(), tables.lanes.lanes()
     args = columns.take_sparse()
     events, base = events_of(columns, names, lanes, tables.repairs)
@@ -98,13 +101,13 @@ class _Beat:
             self._progress(self._source.done, self._source.total, events)
 
 
-def _keep_freed_memory() -> None:
-    """Have the C library keep what the passes over one slab free for those over the next.
+def _keep_freed_memory(piece: int) -> None:
+    """Have the C library keep what one pass frees for those that follow, in pieces of up to so many bytes.
 
     It gives memory back, to be had again page by page, unless it has once seen a large piece freed (glibc's dynamic
     thresholds; elsewhere this does nothing). The piece is not touched, so it costs no memory.
     """
-    np.empty(_LARGE_PIECE, dtype=np.uint8)
+    np.empty(piece, dtype=np.uint8)
 
 
 @contextmanager
