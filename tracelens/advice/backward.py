@@ -20,7 +20,7 @@ def returning_nodes(analysis: Analysis) -> Int64s:
     column = trace.args.get(A.SEQUENCE)
     if column is None:
         return np.zeros(len(host), dtype=np.int64)
-    own = analysis.steps.threads.own[trace.events.lane]
+    own = analysis.steps.threads.own.take(trace.events.lane)
     rows = np.flatnonzero((trace.events.category == Category.OPERATOR) & own)
     sequence = column.at(rows).astype(np.int64)
     rows, sequence = rows[sequence >= 0], sequence[sequence >= 0]

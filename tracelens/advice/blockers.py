@@ -215,8 +215,10 @@ def _host_optimizer(analysis: Analysis) -> Observation | None:
 
 def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
     """Whether an operator made a call that submits or awaits device work."""
-    calls = analysis.trace.events.category == Category.RUNTIME
-    return np.isin(operators, analysis.trace.links.operator[calls])
+    events = analysis.trace.events
+    reaches = np.zeros(len(events) + 1, dtype=np.bool_)
+    reaches[analysis.trace.links.operator[events.category == Category.RUNTIME]] = True
+    return reaches[operators]
 
 
 def _allocations(analysis: Analysis, typical: float, whose: str) -> Observation | None:

@@ -16,8 +16,9 @@ from tracelens.advice.patterns import POINTWISE_PAIR
 from tracelens.advice.region import Region
 from tracelens.advice.schedule import main_stream
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Category, Int64s
+from tracelens.model.events import ABSENT, Category, Int64s, Trace
 from tracelens.model.names import named
+from tracelens.model.once import once
 
 OF_TWO: Final = re.compile(r"^(?:mm|matmul|mv)$")
 """Products whose arguments' order does not tell which is the input; the table of parameters is rather the larger."""
@@ -135,16 +136,22 @@ def _argument(region: Region, key: str, row: int) -> list[Json]:
 
 def _whole(region: Region, row: int) -> dict[str, int]:
     """Elements of the tensors that views since the last launch took parts of, by the shape of the part."""
-    events, links = region.trace.events, region.trace.links
-    launches = events.start[links.launch[links.launch != ABSENT]]
-    since = launches[launches < events.start[row]].max(initial=0)
-    recent = np.flatnonzero((events.start > since) & (events.start < events.start[row]))
+    start, (launched, views) = region.trace.events.start, _launches_and_views(region.trace)
+    since = launched[launched < start[row]].max(initial=0)
     whole: dict[str, int] = {}
-    for view in recent[named(region.trace, recent, VIEW)].tolist():
+    for view in views[(start[views] > since) & (start[views] < start[row])].tolist():
         shapes, sizes = tensors(_argument(region, A.SHAPES, view)), _argument(region, A.CONCRETE, view)[1:2]
         if shapes and sizes and isinstance(sizes[0], str):
             whole.setdefault(sizes[0], whole.get(str(shapes[0]), prod(shapes[0])))
     return whole
+
+
+@once
+def _launches_and_views(trace: Trace) -> tuple[Int64s, Int64s]:
+    """Starts of the calls that launched work, one for each piece of it, and rows of the views."""
+    events, launch = trace.events, trace.links.launch
+    operators = np.flatnonzero(events.category == Category.OPERATOR)
+    return events.start.take(launch[np.flatnonzero(launch != ABSENT)]), operators[named(trace, operators, VIEW)]
 
 
 def _tensors(shapes: list[Json]) -> list[list[int]]:

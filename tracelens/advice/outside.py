@@ -63,10 +63,10 @@ def _dispatching(analysis: Analysis) -> Int64s:
 
 def _launching(analysis: Analysis) -> Bools:
     """Per event, whether it is of a thread that launches."""
-    return launching_threads(analysis.trace, analysis.steps.threads)[analysis.trace.events.lane]
+    return launching_threads(analysis.trace, analysis.steps.threads).take(analysis.trace.events.lane)
 
 
 def _idle(analysis: Analysis, *parts: Part) -> Int64s:
     timeline = analysis.timeline
-    chosen = among(timeline.part, parts)
+    chosen = np.flatnonzero(among(timeline.part, parts))
     return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)

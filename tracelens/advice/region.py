@@ -191,7 +191,7 @@ class _Host:
         self.start, self.end = (int(bound) for bound in steps.host[step])
         events = trace.events
         inside = (events.start >= self.start) & (events.start < self.end) & (events.phase == ord("X"))
-        inside &= steps.threads.own[events.lane]
+        inside &= steps.threads.own.take(events.lane)
         host = ~among(events.category, (Category.SPAN, Category.DEVICE_SYNC, Category.DEVICE_ANNOTATION))
         self.rows: Int64s = np.flatnonzero(inside & host & ~events.device_work())
         launches = (steps.owner != ABSENT) & (events.role == Role.LAUNCH)

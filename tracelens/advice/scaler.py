@@ -9,12 +9,13 @@ import numpy as np
 
 from tracelens.advice.repairs import repair
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import Bools, Category, Int64s, Trace
+from tracelens.model.events import Bools, Category, Int64s, Trace, among
 from tracelens.model.names import named
 
 CHECK: Final = re.compile(r"^aten::_amp_foreach_non_finite_check_and_unscale_$")
 UPDATE: Final = re.compile(r"^aten::_amp_update_scale_$")
-MARK: Final = re.compile(rf"{CHECK.pattern}|{UPDATE.pattern}|^Optimizer\.step#")
+SCALES: Final = re.compile(rf"{CHECK.pattern}|{UPDATE.pattern}")
+MARK: Final = re.compile(rf"{SCALES.pattern}|^Optimizer\.step#")
 """The scaler's operators, and the step that it lets happen between them."""
 FUSED_STEP: Final = re.compile(r"^aten::_fused_(?:adamw?|sgd|adagrad)_$")
 """Steps that read found_inf on the device, so that the scaler never does."""
@@ -27,7 +28,7 @@ ADVICE: Final = (
 
 def is_scaled(trace: Trace) -> bool:
     """Whether a GradScaler checks gradients or updates its scale."""
-    return bool(_found(trace, CHECK).size or _found(trace, UPDATE).size)
+    return bool(_found(trace, SCALES).size)
 
 
 def wait_repair(analysis: Analysis, waits: Int64s, operator: str) -> str:
@@ -52,5 +53,5 @@ def _scalers_own(trace: Trace, waits: Int64s) -> Bools:
 
 def _found(trace: Trace, pattern: re.Pattern[str]) -> Int64s:
     """Rows of the operators and annotations of a name."""
-    rows = np.flatnonzero(np.isin(trace.events.category, (Category.OPERATOR, Category.ANNOTATION)))
+    rows = np.flatnonzero(among(trace.events.category, (Category.OPERATOR, Category.ANNOTATION)))
     return rows[named(trace, rows, pattern)] if len(rows) else rows

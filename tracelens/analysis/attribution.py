@@ -7,7 +7,7 @@ import numpy as np
 from tracelens.analysis.parts import CLASSES, Part
 from tracelens.analysis.results import Attribution, Timeline
 from tracelens.model.events import Int64s
-from tracelens.model.intervals import covered
+from tracelens.model.intervals import covered_before
 
 
 def attribute(timeline: Timeline, tiles: Int64s) -> Attribution:
@@ -17,7 +17,9 @@ def attribute(timeline: Timeline, tiles: Int64s) -> Attribution:
     """
     window = int((tiles[:, 1] - tiles[:, 0]).sum())
     ns = np.zeros(len(Part), dtype=np.int64)
-    np.add.at(ns, timeline.part, covered(tiles[np.argsort(tiles[:, 0])], timeline.start, timeline.end))
+    # Each piece ends where the next begins.
+    times = np.append(timeline.start, timeline.end[-1:])
+    np.add.at(ns, timeline.part, np.diff(covered_before(tiles[np.argsort(tiles[:, 0])], times)))
     ns[Part.UNKNOWN_OUTSIDE] += window - ns.sum()
     classes = {name: {part.part_name: int(ns[part]) for part in Part if part.class_name == name} for name in CLASSES}
     return Attribution(window, classes)

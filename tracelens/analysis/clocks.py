@@ -7,11 +7,13 @@ from typing import Final
 import numpy as np
 
 from tracelens.model.events import ABSENT, Int64s, Trace
+from tracelens.model.once import once
 
 EARLY: Final = 0.001
 """Share of device events that may start before their launch. [0 on every trace seen]"""
 
 
+@once
 def clocks_agree(trace: Trace) -> bool:
     """Whether hardly any device event starts before its launch. Where they do, no order of host and device is known:
     not whether a copy held its call up, nor what the host did while the device was idle."""

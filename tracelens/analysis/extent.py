@@ -6,6 +6,7 @@ import numpy as np
 
 from tracelens.model.events import Bools, Category, Int64s, Trace, among
 from tracelens.model.intervals import length, union
+from tracelens.model.once import once
 
 HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
 ABSURD_FACTOR = 1.5
@@ -24,6 +25,7 @@ def device_ids(trace: Trace) -> list[int]:
     return sorted(busy, key=lambda device: (-busy[device], device))
 
 
+@once
 def busy_ns(trace: Trace) -> dict[int, int]:
     """How long each device that ran work ran anything, in ns."""
     events, rows = trace.events, np.flatnonzero(trace.events.device_work())
@@ -45,6 +47,7 @@ def believable(trace: Trace) -> Bools:
     return complete & (events.category != Category.SPAN) & (events.end <= last)
 
 
+@once
 def recorded_end(trace: Trace) -> int:
     """Last end of a believable event, in ns."""
     return int(trace.events.end[believable(trace)].max(initial=0))

@@ -18,6 +18,7 @@ from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
 from tracelens.model.names import tell_alike
 from tracelens.model.nesting import enclosing_among, nearest
+from tracelens.model.once import once
 from tracelens.model.segments import Edges, Segments, by_rank
 
 
@@ -89,7 +90,7 @@ def parts_of(activity: Bytes, otherwise: Part) -> Bytes:
 def host_activity(trace: Trace, threads: Threads) -> HostActivity:
     """Activities of those of the steps' threads that launched work."""
     events, activity, process = trace.events, _activities(trace), _processes(trace)
-    on_launching = launching_threads(trace, threads)[events.lane]
+    on_launching = launching_threads(trace, threads).take(events.lane)
     waits = np.flatnonzero(on_launching & (activity == Activity.WAIT))
     doing, operators = _innermost(trace, np.flatnonzero(on_launching & (activity != Activity.NOTHING)), activity)
     return HostActivity(
@@ -105,9 +106,14 @@ def host_activity(trace: Trace, threads: Threads) -> HostActivity:
 
 def launching_threads(trace: Trace, threads: Threads) -> Bools:
     """Mask over the lanes (one entry more): the steps' threads that launched work on any device."""
+    return _launching(trace) & threads.own
+
+
+@once
+def _launching(trace: Trace) -> Bools:
     launch, launching = trace.links.launch, np.zeros(len(trace.lanes) + 1, dtype=np.bool_)
-    launching[trace.events.lane[launch[launch != ABSENT]]] = True
-    return launching & threads.own
+    launching[trace.events.lane.take(launch[np.flatnonzero(launch != ABSENT)])] = True
+    return launching
 
 
 def loading_launches(trace: Trace) -> Bools:
@@ -168,7 +174,7 @@ def _innermost(trace: Trace, rows: Int64s, activity: Bytes) -> tuple[Segments, S
     operators = np.flatnonzero(events.category[rows] == Category.OPERATOR)
     own = edges.among(operators).innermost(enclosing_among(operators, parent, lane, start, end))
     return (
-        dataclasses.replace(threads, value=activity[rows[threads.value]]).joined(),
+        dataclasses.replace(threads, value=activity[rows.take(threads.value)]).joined(),
         dataclasses.replace(own, value=rows[operators[own.value]].astype(np.int32)),
     )
 

@@ -142,7 +142,7 @@ def operator_count(trace: Trace, steps: Steps) -> float | None:
     if not len(_calls_in(trace, steps, Role.LAUNCH)):
         return None
     events = trace.events
-    return float(((events.category == Category.OPERATOR) & steps.threads.process[events.lane]).sum())
+    return float(((events.category == Category.OPERATOR) & steps.threads.process.take(events.lane)).sum())
 
 
 def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
@@ -237,7 +237,7 @@ def building_share(trace: Trace, steps: Steps) -> float | None:
     total = int((spans[:, 1] - spans[:, 0]).sum())
     if not total:
         return None
-    rows = np.flatnonzero(_building(trace) & steps.threads.process[events.lane])
+    rows = np.flatnonzero(_building(trace) & steps.threads.process.take(events.lane))
     busy = union(events.start[rows], np.maximum(events.end[rows], events.start[rows] + 1))
     return int(covered(busy, spans[:, 0], spans[:, 1]).sum()) / total
 

@@ -172,7 +172,7 @@ def _owners(work: _Work, rows: Int64s, host: Int64s) -> Int32s:
 def _on_threads(work: _Work) -> Bools:
     """Mask of the host's events on the steps' threads."""
     events = work.trace.events
-    return among(events.category, (*HOST, Category.MEMORY)) & work.threads.own[events.lane]
+    return among(events.category, (*HOST, Category.MEMORY)) & work.threads.own.take(events.lane)
 
 
 def _named(work: _Work, name: str) -> Steps:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tracelens.analysis.results import Steps
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Role, Trace, among
-from tracelens.model.intervals import covered
+from tracelens.model.intervals import inside
 from tracelens.model.units import counted
 
 
@@ -36,7 +36,7 @@ def _of_threads(trace: Trace, steps: Steps, device: int) -> tuple[str, ...]:
 def _other(trace: Trace, steps: Steps) -> Bools:
     """Mask of the events that other threads of the process began in the counted steps."""
     events, threads = trace.events, steps.threads
-    rows = np.flatnonzero((threads.process & ~threads.own)[events.lane])
+    rows = np.flatnonzero((threads.process & ~threads.own).take(events.lane))
     other = np.zeros(len(events), dtype=np.bool_)
-    other[rows] = covered(steps.host, events.start[rows], events.start[rows] + 1) > 0
+    other[rows] = inside(steps.host[:, 0], steps.host[:, 1], events.start[rows])
     return other

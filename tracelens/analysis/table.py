@@ -58,7 +58,7 @@ class Table:
     def only(self, name: str, *values: object) -> Table:
         """The rows with one of these values in a column."""
         column = self[name]
-        return self.take(np.logical_or.reduce([column == value for value in values]))
+        return self.take(np.flatnonzero(np.logical_or.reduce([column == value for value in values])))
 
     def first(self, most: int) -> Table:
         """The first rows, at most so many."""

@@ -22,7 +22,7 @@ from tracelens.analysis.refill import spent_credit
 from tracelens.analysis.results import Gaps, Timeline
 from tracelens.analysis.threads import find_threads
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Trace, among
-from tracelens.model.intervals import covered, foremost, union
+from tracelens.model.intervals import covered, foremost, inside, union
 
 LATENCY_CAP_NS: Final = 100_000
 """From a launch's return to its start on the device; the largest seen on sound traces is 90 us."""
@@ -98,7 +98,7 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
 
 def _label(pieces: _Pieces, causes: Causes, activity: HostActivity) -> _Pieces:
     """Give each piece the part that the launch at its gap's end, or the lack of one, implies."""
-    gap, time = pieces.gap, pieces.start
+    gap, time = pieces.gap.astype(np.int64), pieces.start
     lane, returned = causes.lane[gap], causes.returned[gap]
     tail, unlinked = causes.after[gap] == ABSENT, causes.launch[gap] == ABSENT
     doing = activity.at(lane, time)
@@ -162,8 +162,7 @@ def _mark_refill(trace: Trace, pieces: _Pieces, busy: _Pieces, activity: HostAct
     if not len(activity.waits):
         return pieces
     begun, ended = trace.events.start[activity.waits], trace.events.end[activity.waits]
-    idle = union(pieces.start, pieces.end)
-    in_gap = covered(idle, ended, ended + 1) > 0
+    in_gap = inside(pieces.start, pieces.end, ended)
     credit = covered(union(busy.start, busy.end), begun, ended)
     spends = among(pieces.part, DISPATCH + LAUNCH)
     paid = spent_credit(pieces.start, pieces.end, spends.astype(np.int64), ended[in_gap], credit[in_gap])

@@ -10,6 +10,7 @@ import numpy as np
 from tracelens.analysis.attribution import attribute
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.model.events import ABSENT, Bools, Floats, Int64s
+from tracelens.model.once import once
 
 PAUSED: Final = 1.2
 """A step longer than this times the typical one, and than its work allows, was held up. [judgement; as little as a
@@ -19,16 +20,23 @@ step that warms up]"""
 def of_typical_steps(analysis: Analysis) -> Analysis:
     """The analysis over its typical steps alone, so that all that is said of one step is said of the same steps; the
     analysis itself where all are typical. Its tables and its trust stay those of the whole window."""
+    return _without_paused(analysis) or analysis
+
+
+@once
+def _without_paused(analysis: Analysis) -> Analysis | None:
+    """The analysis over its typical steps alone; None where all are typical."""
     steps = analysis.steps
     typical = typical_steps(analysis)
     if typical.all():
-        return analysis
+        return None
     index = np.append(np.where(typical, np.cumsum(typical) - 1, ABSENT), ABSENT).astype(steps.owner.dtype)
     tiles = steps.window.tiles[typical]
     kept = replace(steps, window=replace(steps.window, tiles=tiles), owner=index[steps.owner], host=steps.host[typical])
     return replace(analysis, steps=kept, attribution=attribute(analysis.timeline, tiles))
 
 
+@once
 def typical_steps(analysis: Analysis) -> Bools:
     """(counted steps) Whether a step's tile is no longer than PAUSED times the median's, or than its work explains.
 

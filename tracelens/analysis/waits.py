@@ -6,8 +6,10 @@ import numpy as np
 
 from tracelens.analysis.clocks import clocks_agree
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
+from tracelens.model.once import once
 
 
+@once
 def blocking_waits(trace: Trace) -> Bools:
     """Mask of rows (n): synchronisations, and copies that return only after they ended on the device; none of these
     where the clocks do not tell."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracelens.model.events import Bytes, Int64s
+from tracelens.model.events import Bools, Bytes, Int64s
 
 
 def empty() -> Int64s:
@@ -62,10 +62,17 @@ def length(intervals: Int64s) -> int:
 
 def covered(intervals: Int64s, low: Int64s, high: Int64s) -> Int64s:
     """ns that the interval set covers of each [low, high), high >= low."""
-    return _covered_before(intervals, high) - _covered_before(intervals, low)
+    return covered_before(intervals, high) - covered_before(intervals, low)
 
 
-def _covered_before(intervals: Int64s, time: Int64s) -> Int64s:
+def inside(start: Int64s, end: Int64s, time: Int64s) -> Bools:
+    """Whether each time lies in one of the ascending disjoint intervals, which may touch."""
+    at = np.searchsorted(start, time, side="right") - 1
+    return (at >= 0) & (time < np.append(end, 0)[at])
+
+
+def covered_before(intervals: Int64s, time: Int64s) -> Int64s:
+    """ns that the interval set covers before each time."""
     lengths = intervals[:, 1] - intervals[:, 0]
     total = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
     after = np.searchsorted(intervals[:, 0], time, side="right")

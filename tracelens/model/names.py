@@ -21,9 +21,7 @@ def distinct_codes(codes: npt.NDArray[np.integer], count: int) -> tuple[Int64s, 
     """The distinct ones of (n) codes, all below `count`, ascending, and the index (n) of each code among them.
 
     What np.unique does by sorting, in linear time."""
-    seen = np.zeros(count, dtype=np.bool_)
-    seen[codes] = True
-    distinct = np.flatnonzero(seen)
+    distinct = _distinct(codes, count)
     index = np.zeros(count, dtype=np.int64)
     index[distinct] = np.arange(len(distinct))
     return distinct, index[codes]
@@ -33,25 +31,30 @@ def tell_names(
     trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
 ) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`."""
-    return _tell(trace, trace.events.name[rows], tell, dtype)
+    codes = trace.events.name[rows]
+    asked = _distinct(codes, len(trace.names))
+    told = np.empty(len(trace.names), dtype=dtype)
+    told[asked] = [tell(trace.names[name]) for name in map(int, asked)]
+    return told.take(codes)
 
 
 def tell_alike(
     trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
 ) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`, where no number at a name's end changes the answer."""
-    return _tell(trace, alike(trace)[trace.events.name[rows]], tell, dtype)
-
-
-def _tell(
-    trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
-) -> npt.NDArray[Any]:
-    asked = np.zeros(len(trace.names), dtype=np.bool_)
-    asked[codes] = True
-    distinct = np.flatnonzero(asked)
+    codes = trace.events.name[rows]
+    names = _distinct(codes, len(trace.names))
+    stems = alike(trace)[names]
+    asked = _distinct(stems, len(trace.names))
     told = np.empty(len(trace.names), dtype=dtype)
-    told[distinct] = [tell(trace.names[name]) for name in map(int, distinct)]
-    return told[codes]
+    told[asked] = [tell(trace.names[name]) for name in map(int, asked)]
+    told[names] = told[stems]
+    return told.take(codes)
+
+
+def _distinct(codes: npt.NDArray[np.integer], count: int) -> Int64s:
+    """The distinct ones of codes that are all below `count`, ascending."""
+    return np.flatnonzero(np.bincount(codes, minlength=count))
 
 
 @once

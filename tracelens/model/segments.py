@@ -94,16 +94,16 @@ class Edges:
         """Of some of the events, in their order, counted anew."""
         number = np.full(len(self.end), ABSENT, dtype=np.int32)
         number[events] = np.arange(len(events))
-        event = number[self.event]
+        event = number.take(self.event)
         kept = np.flatnonzero(event != ABSENT)
         return Edges(self.stride, self.end[events], self.time[kept], event[kept], self.begins[kept])
 
     def innermost(self, parent: Int64s) -> Segments:
         """At each instant, the index of the event begun last that is still open; parent is what `enclosing` finds."""
         after_close, closes = _after_close(parent, self.end)
-        kept = slice(None) if closes.all() else np.flatnonzero(self.begins | closes[self.event])
+        kept = slice(None) if closes.all() else np.flatnonzero(self.begins | closes.take(self.event))
         time, event = self.time[kept], self.event[kept]
-        state = np.where(self.begins[kept], event, after_close.astype(np.int32)[event])
+        state = np.where(self.begins[kept], event, after_close.astype(np.int32).take(event))
         held = np.flatnonzero((state[:-1] != ABSENT) & (time[1:] > time[:-1]))
         return Segments(self.stride, time[held], time[held + 1], state[held])
 

@@ -83,7 +83,7 @@ def idle(analysis: Analysis, *parts: str) -> Int64s:
     """Interval set of the window's time in parts of the account, each named as "dispatch.python"."""
     wanted = [part for part in Part if f"{part.class_name}.{part.part_name}" in parts]
     timeline = analysis.timeline
-    chosen = among(timeline.part, wanted)
+    chosen = np.flatnonzero(among(timeline.part, wanted))
     return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)
 
 

@@ -46,7 +46,7 @@ def operator_table(trace: Trace, steps: Steps, device: int) -> Table:
     device work it launched itself), launches, where (of the example), example (handle of the one with most host
     time), row (of the example)."""
     events = trace.events
-    rows = np.flatnonzero(operator_rows(trace) & steps.threads.process[events.lane])
+    rows = np.flatnonzero(operator_rows(trace) & steps.threads.process.take(events.lane))
     rows = _begun_in(steps.host, rows, events.start)
     rows = rows[~named(trace, rows, _STEP)]
     work, calls = owned_work(trace, steps, device), owned_launches(trace, steps, device)

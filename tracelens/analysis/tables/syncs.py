@@ -13,7 +13,7 @@ from tracelens.analysis.results import Steps, Timeline
 from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import handle_column, name_column, place_column
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace, among
-from tracelens.model.intervals import covered, intersect, union
+from tracelens.model.intervals import covered, inside, intersect, union
 
 HOST_CLASSES: Final = ("sync", "dispatch", "launch")
 """Idle time that a host which runs ahead would hide."""
@@ -97,8 +97,9 @@ def _while_waiting(waiting: Int64s, start: Int64s, end: Int64s) -> Int64s:
 
 def _after_waiting(timeline: Timeline, refill: Int64s, end: Int64s) -> Int64s:
     """What of the interval set follows each wait that ended in a gap, up to the end of the next such wait."""
+    gap = np.flatnonzero(timeline.gap != ABSENT)
     order = np.argsort(end, kind="stable")
-    order = order[covered(_pieces(timeline, timeline.gap != ABSENT), end[order], end[order] + 1) > 0]
+    order = order[inside(timeline.start[gap], timeline.end[gap], end[order])]
     ended = end[order]
     result = np.zeros(len(end), dtype=np.int64)
     result[order] = covered(refill, ended, np.append(ended[1:], _last(timeline, ended)))
@@ -106,7 +107,8 @@ def _after_waiting(timeline: Timeline, refill: Int64s, end: Int64s) -> Int64s:
 
 
 def _pieces(timeline: Timeline, mask: Bools) -> Int64s:
-    return union(timeline.start[mask], timeline.end[mask])
+    rows = np.flatnonzero(mask)
+    return union(timeline.start[rows], timeline.end[rows])
 
 
 def _last(timeline: Timeline, times: Int64s) -> Int64s:
