@@ -441,3 +441,10 @@ def test_a_mean_over_planes_after_convolutions_is_over_leading_dimensions(dims: 
     given = {"shapes": [[1, 64, 14, 14]], "dtypes": ["float"]}
     convolution = op("aten::cudnn_convolution", 5, kernel="cutlass_tensorop_s1688gemm", **given)
     assert compiled(convolution, op("aten::mean", 9, concrete=["", dims], **given)).generated_kernels == kernels
+
+
+def test_rows_read_by_unknown_indices_are_as_many_as_the_next_work_takes() -> None:
+    gather = op("aten::index", 300, shapes=[[1 << 10, 512], []], dtypes=["float", ""])
+    few, many = (op("aten::neg", 300, shapes=[[rows, 512]], dtypes=["float"]) for rows in (256, 1 << 16))
+    assert compiled(gather, many).generated > 10 * compiled(gather, few).generated
+    assert compiled(gather, gemm(5), many).generated > 10 * compiled(gather, gemm(5), few).generated

@@ -14,6 +14,7 @@ from tracelens.advice import patterns as P
 from tracelens.advice.arguments import Json, read_arguments, tensors
 from tracelens.advice.autocast import converts_parameters, returns_gradient
 from tracelens.advice.called import Names, around, kernel_names, operator_names
+from tracelens.advice.indexed import with_indexed
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role, find_roles, given_in_place, inlined, reduced_dims
 from tracelens.advice.sizes import Sizes, read_sizes
@@ -102,6 +103,7 @@ def describe(region: Region) -> Operators:
     plain = read_arguments(trace, operator, (A.DTYPES, A.CONCRETE), _plain)
     names, kernels = operator_names(trace, operator), kernel_names(region)
     sizes = read_sizes(trace, operator, names.match(P.GATHER), names.match(P.PICK))
+    sizes = with_indexed(trace, operator, names.match(P.INDEXED), names.match(P.LAYER_PRODUCT), sizes)
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), reduced_dims)
     dims = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
     cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))

@@ -19,6 +19,8 @@ SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backwa
 """Operators that write with atomics."""
 GATHER: Final = re.compile(r"^(?:embedding|index_select|index)$")
 """Operators that read rows of a table: those count, not the table."""
+INDEXED: Final = re.compile(r"^index$")
+"""Operators that read by indices which a trace mostly does not describe."""
 PICK: Final = re.compile(r"^(?:gather|take_along_dim)$")
 """Operators that read an element of a tensor for each index."""
 COUNTED: Final = re.compile(r"^nonzero$")
@@ -66,6 +68,8 @@ COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
 """Operators of several: what they call beside the library fuses like any other."""
 MATRIX_PRODUCT: Final = re.compile(r"mm$|^linear$")
 """Matrix products."""
+LAYER_PRODUCT: Final = re.compile(r"^(?:add)?mm$|^linear$")
+"""Those with a matrix of parameters."""
 BIASED: Final = re.compile(r"^addmm|^baddbmm")
 """Matrix products that add a bias."""
 RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
