@@ -7,6 +7,7 @@ import pytest
 from tests.advice.cases.beats import loader, pause
 from tests.advice.story import Beat, Clock, analysis, call, fork, gemm, item, op, pointwise
 from tests.build import TraceBuilder
+from tracelens.advice import advise
 from tracelens.advice import constants as C
 from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, find_facts
@@ -168,6 +169,16 @@ def test_work_outside_pytorch_takes_as_long_without_the_profiler(beat: Beat) -> 
     plain = predict_eager(facts_of(*[pointwise(1)] * 20, item())).mid
     assert predict_eager(found).mid == pytest.approx(20_000_000 + plain, rel=0.01)
     assert predict_replay(found).low < 15_000_000 < 20_000_000 < predict_replay(found).mid
+
+
+@pytest.mark.parametrize("beat", [pause(30_000), loader(30_000)])
+def test_work_outside_hides_behind_what_is_queued_since_the_last_wait(beat: Beat) -> None:
+    queue = [gemm(4_000)] * 5
+    told = (advise(analysis(*beats, beat)).forms for beats in (queue, (item(), *queue), (*queue, item())))
+    free, ahead, behind = ([form[name].step_ms or 0.0 for name in ("compile", "both")] for form in told)
+    assert ahead == pytest.approx(free, rel=0.01), "a wait before all launches keeps nothing from hiding"
+    assert 23 < min(ahead) <= max(ahead) < 30, "the device works while the host loads"
+    assert min(behind) > 50, "the device idles while the host loads"
 
 
 def test_as_many_waits_as_records_are_for_them_in_turn() -> None:

@@ -13,6 +13,8 @@ from tracelens.advice.estimate import Estimate, slower_of
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
 from tracelens.advice.host_time import (
+    after_waits,
+    beside,
     call_gauge,
     host_scale,
     records,
@@ -45,13 +47,14 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         extra = C.BROKEN_COMPILE * eager.mid
         broken = Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
         return broken.told("eager_ns + broken_ns", "untraceable", eager_ns=eager.mid, broken_ns=extra)
-    costs = _host(facts.region, compiled, pieces)
+    costs = _host(facts.region, compiled, pieces) | {"outside_ns": beside(facts.region)}
     if not len(facts.region.waits):
-        costs |= {"outside_ns": facts.region.outside, "awaited_ns": compiled.awaited}
+        costs |= {"awaited_ns": compiled.awaited}
     host = sum(costs.values())
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     begun = _begun(facts, compiled) * (C.GUARDS + C.GENERATED_LAUNCH + C.LAUNCH_LATENCY + C.SYNC_RETURN)
     sigma = C.COMPILED_TRAINING_SIGMA if facts.region.training else C.COMPILED_SIGMA
+    sigma *= 1 - costs["outside_ns"] / host  # the model's own work is what it is unsure of
     mid = slower_of(host - begun, device.mid, sigma) + begun
     busy = device + Estimate(begun, 0.5 * begun, 1.5 * begun)
     inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], busy.low), max(host * C.COMPILED_SPREAD[1], busy.high))
@@ -65,7 +68,7 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         unsure_ns=mid - begun - max(host - begun, device.mid),
         pieces=pieces,
     )
-    return with_outside(inside, facts.region) if len(facts.region.waits) else inside
+    return after_waits(inside, facts.region)
 
 
 def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturable: bool, pieces: int) -> Both:
@@ -179,8 +182,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
         replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns).told("turns_ns", turns_ns=turns)
     costs = {"entry_ns": host, "regions_ns": C.REGION_OVERHEAD * (pieces - 1)}
     costs = {name: slowness(region) * cost for name, cost in costs.items()}
-    if len(region.waits) == 0:
-        costs["outside_ns"] = region.outside
+    costs["outside_ns"] = beside(region)
     both = replayed.at_least(HOST, **costs).told("{}", pieces=pieces)
     host = sum(costs.values())
     low, high = C.TREE_SPREAD

@@ -149,6 +149,7 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         operators=left * region.operators,
         recorded=left * region.recorded,
         outside=max(region.outside - saved * region.recorded, 0.0),
+        apart=0.0,
         changes=NONE,
     )
 

@@ -47,13 +47,23 @@ def records(region: Region, operators: float) -> float:
 def with_outside(inside: Estimate, region: Region) -> Estimate:
     """A step whose host works outside as well, in every form: a data loader, the allocator, long work of no operator.
 
-    After a wait the device idles meanwhile, else it works on. There is nothing to record in such work, so that it takes
-    as long without the profiler."""
-    outside = region.outside
-    if len(region.waits):
-        low = min(within_scale(region).low, 1.0) * outside
-        return inside + Estimate(outside, low, outside).told("outside_ns", outside_ns=outside)
-    return inside.at_least(HOST, floor_ns=replay_floor(region), outside_ns=outside) if outside else inside
+    Right after a wait the device idles meanwhile, else it works on. There is nothing to record in such work, so that it
+    takes as long without the profiler."""
+    outside = beside(region)
+    told = inside.at_least(HOST, floor_ns=replay_floor(region), outside_ns=outside) if outside else inside
+    return after_waits(told, region)
+
+
+def beside(region: Region) -> float:
+    """Host time in ns of work outside while the device works on, or would if it had more to do."""
+    return region.outside - region.apart + min(within_scale(region).mid, 1.0) * region.covered
+
+
+def after_waits(inside: Estimate, region: Region) -> Estimate:
+    """A step whose device idles while the host works outside after a wait."""
+    low = min(within_scale(region).low, 1.0) * region.apart
+    apart = Estimate(region.apart, low, region.apart)
+    return inside + apart.told("apart_ns", apart_ns=region.apart) if region.apart else inside
 
 
 def replay_floor(region: Region) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 from tracelens.analysis.host_activity import INPUT, launching_threads
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import Bools, Category, Int64s, among
+from tracelens.analysis.tables.syncs import own_waits
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, among
 from tracelens.model.intervals import intersect, length, subtract, union
 from tracelens.model.names import named
 from tracelens.model.once import once
@@ -33,19 +34,48 @@ def stretches(analysis: Analysis) -> Int64s:
     return _long(subtract(found, _dispatching(analysis))) if len(found) else found
 
 
-def outside_ns(analysis: Analysis) -> float:
-    """Time per counted step in which the device waits for such work, as traced."""
+def outside_ns(analysis: Analysis) -> tuple[float, float, float]:
+    """Time per counted step in which the device waits for such work, as traced; how much of that comes after a wait,
+    with too little launched since to work on meanwhile; and how long the host did that work while the device was busy
+    still."""
     parts = _idle(analysis, Part.DISPATCH_INPUT, Part.DISPATCH_ALLOCATOR)
-    whole = np.concatenate((stretches(analysis), parts, _fetching(analysis)))
-    return length(union(whole[:, 0], whole[:, 1])) / max(len(analysis.window.tiles), 1)
+    found = np.concatenate((stretches(analysis), parts, intersect(_fetches(analysis), _idle(analysis, *DISPATCH))))
+    idle, steps = union(found[:, 0], found[:, 1]), max(len(analysis.window.tiles), 1)
+    apart, covered = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
+    return length(idle) / steps, apart / steps, covered / steps
 
 
-def _fetching(analysis: Analysis) -> Int64s:
-    """Idle time while a launching thread fetches a batch, the operators that it runs for it included."""
+def _whole(analysis: Analysis, idle: Int64s) -> Int64s:
+    """The work that the device came to wait for, from its start: since the host's last operator, call or wait."""
+    works = subtract(_dispatching(analysis), _fetches(analysis))
+    last = np.searchsorted(works[:, 0], idle[:, 0], side="right") - 1
+    ended = np.append(works[:, 1], np.iinfo(np.int64).max)[last]
+    begun = np.where(ended <= idle[:, 0], ended, idle[:, 0])
+    return intersect(union(begun, idle[:, 1]), analysis.window.tiles)
+
+
+def _behind_launches(analysis: Analysis, idle: Int64s) -> float:
+    """Ns of the interval set that device work launched since the last wait before is long enough to hide."""
+    trace, events = analysis.trace, analysis.trace.events
+    ended = np.append(np.iinfo(np.int64).min, np.sort(events.end[own_waits(trace, analysis.steps)]))
+    work = np.flatnonzero(events.device_work() & (events.device == analysis.device) & (trace.links.launch != ABSENT))
+    launched = events.start[trace.links.launch[work]]
+    order = np.argsort(launched, kind="stable")
+    behind = np.append(0, np.cumsum(events.duration[work][order]))
+    wait = np.searchsorted(ended, idle[:, 0], side="right") - 1
+    first, last = (np.searchsorted(launched[order], times) for times in (ended[wait], idle[:, 0]))
+    queued = np.zeros(len(ended))
+    np.maximum.at(queued, wait, behind[last] - behind[first])
+    spent = np.bincount(wait, weights=idle[:, 1] - idle[:, 0], minlength=len(ended))
+    return float(np.minimum(spent, queued).sum())
+
+
+def _fetches(analysis: Analysis) -> Int64s:
+    """When a launching thread fetches a batch, the operators that it runs for it included."""
     events = analysis.trace.events
     spans = np.flatnonzero(_launching(analysis) & among(events.category, (Category.OPERATOR, Category.ANNOTATION)))
     spans = spans[named(analysis.trace, spans, INPUT)]
-    return intersect(union(events.start[spans], events.end[spans]), _idle(analysis, *DISPATCH))
+    return union(events.start[spans], events.end[spans])
 
 
 def _long(intervals: Int64s) -> Int64s:

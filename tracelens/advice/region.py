@@ -67,6 +67,10 @@ class Region:
     """Host time over what the model of the profiler's cost says, where a measurement tells; else 1."""
     outside: float
     """Host time of a step in which the device waits for work that is no part of any form, as traced."""
+    apart: float
+    """What of that follows a wait, with too little launched since to work on meanwhile."""
+    covered: float
+    """Host time of the same work, as traced, while the device was busy still."""
     training: bool
     optimizer: str | None
     """Class of the optimizer that steps in it; None without one."""
@@ -111,6 +115,7 @@ def find_region(analysis: Analysis) -> Region | None:
     waits = host.waits()
     waits = waits[~np.append(repeated(trace, waits)[1:], False)[: len(waits)]]
     fork, source = host.edges(call)
+    outside, apart, covered = outside_ns(mean) if clocks_agree(trace) else (0.0, 0.0, 0.0)
     return Region(
         trace=trace,
         work=work,
@@ -130,7 +135,9 @@ def find_region(analysis: Analysis) -> Region | None:
         recorded=_per_step(mean, mean.attribution.window_ns),
         busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
         speed=1.0,
-        outside=outside_ns(mean) if clocks_agree(trace) else 0.0,
+        outside=outside,
+        apart=apart,
+        covered=covered,
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),

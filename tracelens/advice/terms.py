@@ -74,6 +74,7 @@ TERMS: Final = {
     "begun_ns": "The device idle after waits until the host has begun the next piece.",
     "unsure_ns": "What the slower side is expected to take on top, as the host's time varies.",
     "outside_ns": "Host work that every form has: data loading, allocation, Python that runs no operator for long.",
+    "apart_ns": "Such work right after a wait, while the device has nothing to do.",
     "graph_launch_ns": "The launch of the graph.",
     "input_copies_ns": "Copies of the inputs to where the graph reads them.",
     "floor_ns": "Least host time of one replay.",

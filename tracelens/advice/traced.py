@@ -11,6 +11,7 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.forms import cannot
 from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import as_compiled, host_scale
+from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
 
@@ -27,8 +28,7 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
     blockers: what prevents the capture of a whole compiled step."""
     unseen = cannot((), UNSEEN)
     if form != "compile":
-        host = min(host_scale(facts.region).mid, 1.0) * facts.region.host
-        facts = replace(facts, region=replace(facts.region, outside=host))
+        facts = replace(facts, region=_with_host(facts.region))
     replayed = predict_replay(facts)
     if form == "compile":
         own = as_recorded(facts, predict_eager(replace(facts, region=as_compiled(facts.region)))).form()
@@ -40,3 +40,11 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
     both = predict_both(facts, compile_device(facts), own, capturable=True, pieces=1)
     guess = both.estimate.widened(C.UNSEEN_OPERATORS).form(both.variant)
     return {"eager": unseen, "compile": unseen, "replay": own.form("manual"), "both": guess}
+
+
+def _with_host(region: Region) -> Region:
+    """A replayed step, all of whose host's work is outside the graph: after its waits the device idles meanwhile, for
+    no longer than it did in the trace."""
+    scale = min(host_scale(region).mid, 1.0)
+    host, idle = scale * region.host, scale * max(region.recorded - region.busy, 0.0)
+    return replace(region, outside=host, apart=min(host, idle) if len(region.waits) else 0.0, covered=0.0)
