@@ -8,6 +8,7 @@ import numpy as np
 
 from tracelens.advice.region import Region
 from tracelens.model.events import ABSENT, Int64s
+from tracelens.model.names import tell_names
 
 TENSORS: Final = {
     "aten::linear": 2,
@@ -22,10 +23,9 @@ TENSORS: Final = {
 def layer_tensors(region: Region) -> int:
     """Parameters and statistics that the step's layers take; one that is used again counts again."""
     events, links = region.trace.events, region.trace.links
-    weights = np.array([TENSORS.get(name, 0) for name in region.trace.names], dtype=np.int64)
     around = np.zeros(len(events), dtype=np.bool_)
     rows: Int64s = links.operator[region.work].astype(np.int64)
     while len(rows := np.unique(rows[rows != ABSENT])):
         around[rows] = True
         rows = links.parent[rows].astype(np.int64)
-    return int(weights[events.name[around]].sum())
+    return int(tell_names(region.trace, np.flatnonzero(around), lambda name: TENSORS.get(name, 0), np.int64).sum())

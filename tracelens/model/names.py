@@ -61,14 +61,12 @@ def _distinct(codes: npt.NDArray[np.integer], count: int) -> Int64s:
 def alike(trace: Trace) -> Int64s:
     """For each of the trace's names the first one that differs from it, if at all, in the number at its end."""
     first: dict[str, int] = {}
-    found = [first.setdefault(_stem(name), number) for number, name in enumerate(trace.names)]
+    # Without a function for the stem, whose call would take as long as all else: there may be as many names as events.
+    found = [
+        first.setdefault(name if (stem := name.rstrip(_DIGITS)) == name else f"{stem}0", number)
+        for number, name in enumerate(trace.names)
+    ]
     return np.array(found, dtype=np.int64)
-
-
-def _stem(name: str) -> str:
-    """The name with 0 for the number at its end, if it has one."""
-    stem = name.rstrip(_DIGITS)
-    return name if len(stem) == len(name) else f"{stem}0"
 
 
 def names_of(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:

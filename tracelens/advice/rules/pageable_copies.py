@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
-
 from tracelens.advice.often import a_step, often
 from tracelens.advice.patterns import PAGEABLE
 from tracelens.advice.results import Finding, Form
@@ -24,7 +22,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on any copy that the runtime calls pageable; saves half of it where it is exposed."""
     del forms
     kernels = analysis.tables["kernels"]
-    pageable = kernels.take(np.array([PAGEABLE.search(name) is not None for name in kernels["name"]], dtype=np.bool_))
+    pageable = kernels.take(named(analysis.trace, kernels["row"], PAGEABLE))
     if not len(pageable):
         return None
     exposed = min(float(pageable["total_ns"].sum()), float(analysis.attribution.parts["kernel"]["copy"]))
