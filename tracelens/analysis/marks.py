@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -201,6 +200,8 @@ def _unknown(trace: Trace, rows: Int64s, name: str) -> str:
     keys = list(dict.fromkeys(tell_names(trace, rows, _family).tolist()))
     if not keys:
         return f"no annotation named {name!r}: the trace has none; leave --step out"
+    import difflib  # most names are known
+
     close = difflib.get_close_matches(name, keys, n=1, cutoff=0.5)
     hint = f", did you mean {close[0]!r}" if close else ""
     more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""

@@ -11,8 +11,6 @@ from typing import Final
 from tracelens.cli.command import add_trace, add_window
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
-from tracelens.tui import COLORS
-from tracelens.tui.links import VIEWS, Place, Portion
 
 MOST_FPS: Final = 1_000
 OPTIONS: Final = frozenset(
@@ -28,6 +26,9 @@ class ViewCommand:
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Declare what to open and where to begin."""
+        from tracelens.tui import COLORS
+        from tracelens.tui.links import VIEWS
+
         parser.description = f"Opens {self.summary}."
         add_trace(parser)
         parser.add_argument("--view", choices=VIEWS, default="overview", help="begin with this view")
@@ -43,6 +44,7 @@ class ViewCommand:
         if not has_screen():
             raise UsageError("view needs a terminal; tracelens report prints the same without one")
         from tracelens import tui
+        from tracelens.tui.links import Place, Portion
 
         place = Place(options.view, options.select, Portion(options.device, options.step, options.range))
         code = tui.run(

@@ -1,4 +1,4 @@
-"""The report: one document and its renderings."""
+"""The report: one document and its renderings, each of which is imported when it is asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tracelens.advice.results import Advice
 from tracelens.analysis.results import Analysis
 from tracelens.exitcodes import ExitCode
 from tracelens.loading.runs import Run
-from tracelens.reporting import csv_table, json_text, markdown, text
 from tracelens.reporting.document import build, rows_of
 from tracelens.reporting.schema import SHOWN_ROWS, Document
 
@@ -39,20 +38,28 @@ class Report:
 
     def json_pieces(self, *, limit: int | None = None) -> Iterator[str]:
         """The text of `to_json` piece by piece, for tables that are large."""
+        from tracelens.reporting import json_text
+
         return json_text.pieces(self.limited(0), lambda name: rows_of(self.analysis, name, limit))
 
     def to_text(
         self, *, width: int = 80, color: bool = False, unicode: bool = True, limit: int | None = SHOWN_ROWS
     ) -> str:
         """Text for a terminal of `width` columns (at least 40), plain unless `color`."""
+        from tracelens.reporting import text
+
         return text.render(self.limited(limit), width=width, color=color, unicode=unicode)
 
     def to_markdown(self, *, limit: int | None = SHOWN_ROWS) -> str:
         """Markdown for a pull request, with the details folded."""
+        from tracelens.reporting import markdown
+
         return markdown.render(self.limited(limit))
 
     def to_csv(self, table: str = "kernels", *, limit: int | None = None) -> str:
         """One table as CSV: "kernels", "operators", "gaps", "syncs" or "launches"; KeyError for another name."""
+        from tracelens.reporting import csv_table
+
         return csv_table.render(self.limited(limit), table)
 
     @property
