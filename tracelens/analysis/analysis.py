@@ -37,7 +37,7 @@ def analyze(
     chosen = _choose(trace, device)
     steps = find_steps(trace, chosen, name=step, span=span)
     steps = replace(steps, notes=(*steps.notes, *_other_devices(trace, steps, chosen)))
-    timeline, gaps = build_timeline(trace, chosen)
+    timeline, gaps = build_timeline(trace, chosen, steps.threads)
     attribution = attribute(timeline, steps.window.tiles)
     numbered = all_gaps(trace, {chosen: (timeline, gaps)})
     return Analysis(

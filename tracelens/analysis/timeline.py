@@ -20,7 +20,7 @@ from tracelens.analysis.kinds import is_communication
 from tracelens.analysis.parts import Part
 from tracelens.analysis.refill import spent_credit
 from tracelens.analysis.results import Gaps, Timeline
-from tracelens.analysis.threads import find_threads
+from tracelens.analysis.threads import Threads, find_threads
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Trace, among
 from tracelens.model.intervals import covered, foremost, inside, union
 
@@ -51,13 +51,13 @@ class _Pieces:
     part: Bytes
 
 
-def build_timeline(trace: Trace, device: int) -> tuple[Timeline, Gaps]:
+def build_timeline(trace: Trace, device: int, threads: Threads | None = None) -> tuple[Timeline, Gaps]:
     """Timeline and gaps of one device, from the first to the last event of host or device.
 
-    Head and tail, before the device's first and after its last event, are gaps as well. A device that ran
-    nothing has an empty timeline.
+    threads: those of its steps, if they are at hand. Head and tail, before the device's first and after its last
+    event, are gaps as well. A device that ran nothing has an empty timeline.
     """
-    threads = find_threads(trace, device)
+    threads = threads or find_threads(trace, device)
     activity = host_activity(trace, threads)
     busy = _busy(trace, device_rows(trace, device))
     causes = find_causes(trace, device, threads)

@@ -177,6 +177,9 @@ def nearest(parent: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], want
 def _all_nearest(parent: npt.NDArray[np.integer], wanted: Bools) -> Int64s:
     """`nearest` of every row, by doubling the distance climbed."""
     above = np.append(np.where(wanted, np.arange(len(parent)), parent), ABSENT)
-    while not np.array_equal(further := above[above], above):
-        above = further
+    arrived = np.append(wanted, True)
+    climbing = np.flatnonzero(~arrived[above])
+    while len(climbing):
+        above[climbing] = above[above[climbing]]
+        climbing = climbing[~arrived[above[climbing]]]
     return above
