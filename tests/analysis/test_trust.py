@@ -388,6 +388,36 @@ def test_events_without_a_time(timeless: int, level: str) -> None:
     assert of(found, "times").value == pytest.approx(timeless / (62 + timeless))
 
 
+@pytest.mark.parametrize(("unread", "level"), [(0, "ok"), (1, "degraded"), (9, "unusable")])
+def test_events_with_values_that_cannot_be_read(unread: int, level: str) -> None:
+    builder = sound(launches=30)
+    for number in range(unread):
+        lost = {"ph": "X", "name": "lost", "pid": 1, "tid": number}
+        builder.raw(lost | {"ts": 0, "dur": 1, "cat": 7, "args": {}})
+    found = trust(builder)
+    assert found.level == level
+    assert of(found, "values").value == pytest.approx(unread / (62 + unread))
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("c-{}", "as 24 correlations cannot be read (the first is c-101)"),
+        (None, "as no event gives a usable correlation"),
+    ],
+)
+def test_correlations_that_cannot_be_read_are_no_cut_of_the_file(written: str | None, why: str) -> None:
+    builder = sound()
+    for event in builder.events:
+        if "correlation" in event["args"]:
+            event["args"]["correlation"] = written and written.format(event["args"]["correlation"])
+    found = trust(builder)
+    assert found.level == "unusable"
+    assert why in of(found, "linked").message
+    assert "uncut" not in of(found, "linked").message
+    assert of(found, "lost_launches").passed
+
+
 @pytest.mark.parametrize(("instants", "level"), [(1, "ok"), (3, "degraded"), (12, "unusable")])
 def test_device_events_that_take_no_time(instants: int, level: str) -> None:
     builder = sound(launches=9).launch("gemm", 1_000)

@@ -297,4 +297,4 @@ def test_a_number_that_no_float_holds_is_none(tmp_path: Path) -> None:
     data = (tmp_path / "trace.json").read_bytes().replace(b"77777", b"1e999999")
     trace = load_bytes(data, tmp_path)
     assert len(trace.events) == 3
-    assert kinds(trace) == {"values that are not JSON (NaN, inf, N/A)": 1}
+    assert kinds(trace) == {"values that are not JSON (NaN, inf, N/A)": 1, "events without a duration": 1}

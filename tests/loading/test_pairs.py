@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.loading.traces import columns_of, event, kinds, load_events
-from tracelens.model.events import Trace
+from tracelens.model.events import Category, Trace
 
 BEGUN, ENDED = "events begun and not ended", "ends of events that did not begin"
 
@@ -59,6 +59,15 @@ def test_a_mark_without_a_time_has_no_partner(tmp_path: Path) -> None:
 def test_pairs_enclose_what_runs_on_their_lane(tmp_path: Path) -> None:
     trace = load_events([event("outer", 0, ph="B"), event("inner", 2, 3), event("outer", 9, ph="E")], tmp_path)
     assert trace.links.parent.tolist()[1] == 0
+
+
+def test_an_end_that_repeats_its_begin_is_no_second_event(tmp_path: Path) -> None:
+    call = event("cudaLaunchKernel", 5, cat="cuda_runtime", args={"correlation": 9})
+    begun, ended = call | {"ph": "B"}, call | {"ph": "E", "ts": 8}
+    trace = load_events([begun, ended, event("gemm", 20, cat="kernel", args={"correlation": 9})], tmp_path)
+    assert trace.events.category.tolist() == [Category.RUNTIME, Category.OTHER, Category.KERNEL]
+    assert trace.events.duration.tolist()[0] == 3000
+    assert trace.links.launch.tolist()[2] == 0
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)

@@ -15,11 +15,14 @@ from tracelens.analysis.marks import SAME_WORK
 from tracelens.analysis.results import Steps
 from tracelens.analysis.strangers import processes
 from tracelens.analysis.tables.columns import in_tiles
+from tracelens.loading.assemble import UNKNOWN_PHASES
+from tracelens.loading.careful import NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_DURATION, NO_NAME
 from tracelens.loading.soundness import DAMAGED
 from tracelens.model import arguments
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, union
 from tracelens.model.names import named
+from tracelens.model.units import counted
 
 _BUILDING: Final = re.compile(
     r"\(dynamo_timed\)|CUDAGraphNode\.record|torch/_dynamo/convert_frame\.py\(\d+\): _?compile"
@@ -42,6 +45,8 @@ _LOSSES: Final = (
 """Repairs (Repair.kind) that leave events out, or tell that some may be others than were written."""
 _MISPLACED: Final = ("events without a time", "times before the trace begins")
 """Repairs that put events where they may not have been."""
+_UNREAD: Final = (NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_DURATION, NO_NAME, UNKNOWN_PHASES)
+"""Repairs that count events of which something is not known."""
 
 
 def work_in_window(trace: Trace, steps: Steps, device: int) -> Int64s:
@@ -170,6 +175,25 @@ def misplaced_share(trace: Trace) -> float | None:
     return misplaced / complete if complete else None
 
 
+def unread_share(trace: Trace) -> float | None:
+    """Share of all complete events that give a name, a category, a duration or arguments that cannot be read, or whose
+    kind cannot."""
+    complete = int((trace.events.phase == ord("X")).sum())
+    unread = sum(repair.count for repair in trace.repairs if repair.kind in _UNREAD)
+    return min(unread / complete, 1.0) if complete else None
+
+
+def why_unlinked(trace: Trace) -> str:
+    """Why device work lacks launch records all over a file: correlations that cannot be read, or none at all; "" where
+    its events have theirs."""
+    events = trace.events
+    wrong = next((repair for repair in trace.repairs if repair.kind == NO_CORRELATION), None)
+    if wrong is not None:
+        return f"as {counted(wrong.count, 'correlation')} cannot be read (the first is {wrong.example})"
+    given = events.correlation[events.device_work() | (events.category == Category.RUNTIME)]
+    return "" if (given > 0).any() or not len(given) else "as no event gives a usable correlation"
+
+
 def instant_share(trace: Trace, work: Int64s) -> float | None:
     """Share of device events that take no time."""
     return float((trace.events.duration[work] == 0).mean()) if len(work) else None
@@ -186,9 +210,10 @@ def linked_share(trace: Trace, work: Int64s) -> float | None:
 
 
 def lost_launches(trace: Trace, steps: Steps) -> float | None:
-    """Share of the window's kernel launches without a kernel; memsets leave none and do not count."""
+    """Share of the window's kernel launches without a kernel; memsets leave none and do not count. None where what
+    links both cannot be read."""
     calls = _calls_in(trace, steps, Role.LAUNCH)
-    return 1.0 - float(_has_work(trace)[calls].mean()) if len(calls) else None
+    return None if why_unlinked(trace) or not len(calls) else 1.0 - float(_has_work(trace)[calls].mean())
 
 
 def lost_later(trace: Trace, steps: Steps) -> float | None:

@@ -36,6 +36,8 @@ class Rule:
     """Both may show the {value}, as a percentage the {share}, or with its noun the {count}."""
     at_least: bool = False
     """The value must not be lower than the threshold (else: not higher)."""
+    remedy: Callable[[Evidence], str] = lambda _: ""
+    """What a {remedy} stands for."""
     noun: str = ""
     """What a {count} counts, in the singular."""
 
@@ -45,7 +47,12 @@ class Rule:
         if value is None:
             return Check(self.id, True, None, self.threshold, "nothing in the window to check"), False
         passed = not self._beyond(value, self.threshold)
-        shown = {"value": value, "share": share(value), "count": counted(round(value), self.noun)}
+        shown = {
+            "value": value,
+            "share": share(value),
+            "count": counted(round(value), self.noun),
+            "remedy": self.remedy(evidence),
+        }
         message = (self.passed if passed else self.failed).format(**shown)
         fatal = self.unusable is not None and not passed and self._beyond(value, self.unusable)
         return Check(self.id, passed, value, self.threshold, message), fatal

@@ -63,6 +63,14 @@ def _linked(evidence: Evidence) -> float | None:
     return recording.linked_share(trace, work[np.argsort(trace.events.start[work], kind="stable")])
 
 
+def _to_link(evidence: Evidence) -> str:
+    """What gives device work its launch records."""
+    why = recording.why_unlinked(evidence.trace)
+    if why:
+        return f"{why}; give the file that export_chrome_trace wrote"
+    return "so gaps cannot be explained; record CPU and device activities together and leave the file uncut"
+
+
 def _uneven_allocation(evidence: Evidence) -> float | None:
     """Allocator share of the window if some step does without, else 0."""
     timeline, tiles = evidence.timeline, evidence.steps.window.tiles
@@ -151,9 +159,9 @@ RULES: Final = (
         0.90,
         0.50,
         "{share} of device events have a launch record",
-        "only {share} of device events have a launch record, so gaps cannot be explained; record CPU and device "
-        "activities together and leave the file uncut",
+        "only {share} of device events have a launch record, {remedy}",
         at_least=True,
+        remedy=_to_link,
     ),
     Rule(
         "stalled",  # sound: at most 3.2 %; a stalled profiler or missing streams: 26 to 50 %
@@ -308,6 +316,15 @@ RULES: Final = (
         "events have their times",
         "{share} of events have no usable time: the file was damaged or written by another tool; give the file "
         "that export_chrome_trace wrote",
+    ),
+    Rule(
+        "values",  # 0 on every real trace seen
+        lambda evidence: recording.unread_share(evidence.trace),
+        0.0,
+        0.10,
+        "events say what they are",
+        "{share} of events give a name, category, duration, correlation or arguments that cannot be read: the file was "
+        "damaged or written by another tool; give the file that export_chrome_trace wrote",
     ),
     Rule(
         "mended",  # 0 on every real trace seen

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tracelens.loading.batch import NO_TIME, OUT_OF_RANGE, Batch, empty_batch
 from tracelens.loading.fields import SPARSE_KINDS, Kind
+from tracelens.loading.framing import chars_in
 from tracelens.loading.growing import GrowingArray
 from tracelens.loading.numbers import LONGEST_DURATION
 from tracelens.loading.pairs import COMPLETE, complete_pairs
@@ -30,6 +31,9 @@ from tracelens.model.events import (
     among,
 )
 
+UNKNOWN_PHASES: Final = "events of an unknown phase"
+_IS_PHASE: Final = chars_in(b"BEXiICMPVvRcabneSTpFstfNOD(),")
+"""By byte, whether it is the `ph` of a kind of event that the format knows."""
 _SECOND: Final = 1_000_000_000
 _MOST_DEVICES: Final = 1024
 """A device event's pid beyond this is a process, not a device."""
@@ -75,11 +79,13 @@ def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: Rep
     """All events, and the start of the earliest work in ns on the file's own clock. Empties `columns`."""
     taken = columns.take_dense()
     phase, name, offset = taken["phase"], taken["name"], taken["offset"]
+    _count(UNKNOWN_PHASES, np.flatnonzero(~_IS_PHASE[phase]), offset, repairs)
     _complete_pairs(taken, repairs)
     category = _categories(phase, taken["category"], name, names)
     base = base_of(taken["start"], phase == COMPLETE)
     taken["start"] = _starts(taken["start"], base, phase == COMPLETE, offset, repairs)
     taken["duration"] = _durations(taken["duration"], offset, repairs)
+    taken["correlation"] = _unsigned(taken["correlation"])
     placed = _placed(taken["device"], taken["stream"], among(category, DEVICE_WORK), taken["lane"], lanes)
     taken["device"], taken["stream"], taken["category"] = *placed, category
     return Events(role=_roles(category, name, names), **taken), base
@@ -87,7 +93,8 @@ def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: Rep
 
 def _complete_pairs(taken: dict[str, npt.NDArray[Any]], repairs: RepairLog) -> None:
     """Make begin and end events complete ones; what is left over keeps its row and is counted."""
-    begun, ended = complete_pairs(taken["phase"], taken["lane"], taken["start"], taken["duration"])
+    columns = (taken[name] for name in ("phase", "category", "lane", "start", "duration"))
+    begun, ended = complete_pairs(*columns)
     _count("events begun and not ended", begun, taken["offset"], repairs)
     _count("ends of events that did not begin", ended, taken["offset"], repairs)
 
@@ -131,6 +138,13 @@ def _durations(duration: Int64s, offset: Int64s, repairs: RepairLog) -> Int64s:
     _count("negative durations", np.flatnonzero(duration < 0), offset, repairs)
     _count(OUT_OF_RANGE, np.flatnonzero(endless), offset, repairs)
     return np.where(endless, 0, np.maximum(duration, 0))
+
+
+def _unsigned(correlation: Int64s) -> Int64s:
+    """Correlations, of which negative ones are such of 32 bits that were printed as signed."""
+    if correlation.min(initial=ABSENT) >= ABSENT:
+        return correlation
+    return np.where((correlation < ABSENT) & (correlation >= -(2**31)), correlation + 2**32, correlation)
 
 
 def _count(kind: str, rows: npt.NDArray[np.integer], offset: Int64s, repairs: RepairLog) -> None:

@@ -72,6 +72,8 @@ def fill(batch: Batch, rows: Sequence[int], records: Sequence[Record], tables: T
     extra: dict[str, tuple[list[int], list[Any]]] = {}
     for row, record in zip(rows, records, strict=True):
         tables.lanes.learn(record)
+        for kind, example in record.unread:
+            tables.repairs.add(kind, example, int(batch.offset[row]))
         for column, value in record.values.items():
             if column not in DENSE:
                 at, values = extra.setdefault(column, ([], []))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-from tracelens.loading.fields import ARGUMENTS, Kind
+from tracelens.loading.fields import ARGUMENTS, CORRELATION, Kind
 from tracelens.loading.jsontext import as_object, json_text, parsed
 from tracelens.loading.mend import mend
 from tracelens.loading.numbers import FLOAT_HOLDS_NS, integer, nanoseconds, real
@@ -20,6 +20,20 @@ _PHASE_KEY: Final = b'"ph"'
 """Mending cannot make an event of a text without it."""
 NO_PHASE: Final = 0
 """Of what has no `ph`, and so is no event."""
+
+
+NO_DURATION: Final = "events without a duration"
+NO_NAME: Final = "names that are no text"
+NO_CATEGORY: Final = "categories that are no text"
+NO_ARGUMENTS: Final = "arguments that are no object"
+NO_CORRELATION: Final = "correlations that are no number"
+_EXPECTED: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
+    "dur": (NO_DURATION, lambda value: nanoseconds(value) is not None),
+    "name": (NO_NAME, lambda value: isinstance(value, str)),
+    "cat": (NO_CATEGORY, lambda value: isinstance(value, str)),
+    "args": (NO_ARGUMENTS, lambda value: value is None or isinstance(value, dict)),
+}
+"""Key of an event -> kind of damage where it gives something else, and what it may give."""
 
 
 @dataclass(slots=True)
@@ -38,6 +52,8 @@ class Record:
     """`args.name` of a metadata event."""
     values: dict[str, int | float | str] = field(default_factory=dict[str, int | float | str])
     """By column of `fields`, the flow id included."""
+    unread: tuple[tuple[str, str], ...] = ()
+    """What an event that lasts gives but nobody can read, as kinds of damage, and its text."""
 
 
 def parse(text: bytes) -> dict[str, Any] | None:
@@ -80,7 +96,16 @@ def record(event: Mapping[str, Any]) -> Record:
         nanoseconds(event.get("dur")),
         _text(args.get("name")) if phase == "M" else "",
         values,
+        _unread(event, args) if phase in ("X", "B") else (),
     )
+
+
+def _unread(event: Mapping[str, Any], args: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    found = [(kind, event[key]) for key, (kind, reads) in _EXPECTED.items() if key in event and not reads(event[key])]
+    correlation = args.get(CORRELATION)
+    if correlation is not None and integer(correlation) is None:
+        found.append((NO_CORRELATION, correlation))
+    return tuple((kind, json_text(value)) for kind, value in found)
 
 
 def lane_named(event: Mapping[str, Any]) -> tuple[str, str, str, str]:

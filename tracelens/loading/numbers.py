@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
@@ -14,6 +15,7 @@ FLOAT_HOLDS_NS: Final = 2.0**42
 """Microseconds below which a float64 still tells all three decimals apart."""
 BEYOND: Final = 2**70
 """ns that stand for any time which no column holds: its own digits could be billions."""
+_HEXADECIMAL: Final = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _LAST_PLACE: Final = 18
 """Power of ten from which microseconds are beyond LONGEST, whatever their digits."""
 
@@ -42,12 +44,14 @@ def _exact(microseconds: Decimal) -> int | None:
 
 
 def integer(value: object) -> int | None:
-    """A whole number (integer, float or text), None if it is none."""
+    """A whole number (integer, float or text, that of hexadecimal digits after 0x too), None if it is none."""
     if type(value) is int:
         return value
     if isinstance(value, (float, Decimal)):
         return int(value) if math.isfinite(value) and value == int(value) else None
     if isinstance(value, str):
+        if _HEXADECIMAL.fullmatch(value):
+            return int(value, 16)
         digits = value[1:] if value.startswith("-") else value
         return int(value) if digits.isascii() and digits.isdigit() and len(digits) < 40 else None
     return None

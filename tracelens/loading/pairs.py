@@ -1,7 +1,8 @@
 """Begin and end events (`ph` "B" and "E", as other tools write them) to complete events.
 
 An end closes the begin that was opened last on its lane, whatever its name. The begin becomes the complete event;
-the end stays a row of its own, without a duration.
+the end stays a row of its own, without a duration and without a category: what it repeats of its begin is no second
+event.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.loading.batch import NO_TIME
-from tracelens.model.events import Bools, Bytes, Int32s, Int64s
+from tracelens.model.events import Bools, Bytes, Category, Int32s, Int64s
 
 BEGIN: Final = ord("B")
 END: Final = ord("E")
@@ -20,7 +21,7 @@ COMPLETE: Final = ord("X")
 Rows: TypeAlias = npt.NDArray[np.integer]
 
 
-def complete_pairs(phase: Bytes, lane: Int32s, start: Int64s, duration: Int64s) -> tuple[Rows, Rows]:
+def complete_pairs(phase: Bytes, category: Bytes, lane: Int32s, start: Int64s, duration: Int64s) -> tuple[Rows, Rows]:
     """Make each begin that has its end complete, in place; the rows of begins and of ends left over, ascending.
 
     Times are in ns. One that gives no time has no place on its lane and is left over.
@@ -32,6 +33,7 @@ def complete_pairs(phase: Bytes, lane: Int32s, start: Int64s, duration: Int64s) 
     begins, ends = order[begins], order[ends]
     duration[begins] = start[ends] - start[begins]
     phase[begins] = COMPLETE
+    category[marks[phase[marks] == END]] = Category.OTHER
     left = np.setdiff1d(marks, ends)
     return left[phase[left] == BEGIN], left[phase[left] == END]
 

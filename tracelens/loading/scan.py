@@ -40,6 +40,8 @@ def _codes_by_column() -> dict[str, list[int]]:
 
 _COLUMNS: Final = _codes_by_column()
 _NARROW: Final = [*_COLUMNS[DEVICE], *_COLUMNS[STREAM]]
+_MAY_BE_ARGS: Final = chars_in(b"{n")
+"""What an object begins with, or null."""
 _QUOTED: Final = (Key.PHASE, Key.CATEGORY, Key.NAME)
 _USUAL: Final = (Key.PHASE, Key.NAME, Key.PID, Key.TID, Key.TIME)
 _NO_LANE: Final = np.int64(-(2**62))
@@ -167,6 +169,8 @@ def _set_irregular_aside(slab: Slab) -> None:
     for key in _QUOTED:
         found = members.having(key)
         slab.set_aside(found.start + np.flatnonzero(members.first[found] != QUOTE))
+    given = members.having(Key.ARGS)
+    slab.set_aside(given.start + np.flatnonzero(~_MAY_BE_ARGS[members.first[given]]))
 
 
 def _fill_phase(slab: Slab, batch: Batch) -> None:
