@@ -279,6 +279,15 @@ def test_lost_forward_operators_are_no_evidence_of_a_later_backward_pass() -> No
     assert lacking(told(*beats, steps=4), 4) == {}
 
 
+def test_long_work_outside_seen_once_may_be_a_pause_and_is_not_repaired_first() -> None:
+    work = (*BODY, upload("HtoD (Pinned -> Device)"), pause(3_000), *BODY)
+    seen, once = lacking(told(*work, steps=5))["outside_work"], lacking(told(*work, steps=1))["outside_work"]
+    assert seen.first
+    assert seen.proven
+    assert not once.first
+    assert not once.proven
+
+
 @pytest.mark.parametrize("us", [0, 100, 5_000])
 def test_a_device_clock_that_is_behind_proves_no_blocker(us: int) -> None:
     builder = told(*BODY, upload("HtoD (Pinned -> Device)"), pause(3_000), *BODY, steps=5)

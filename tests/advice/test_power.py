@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.advice.story import Beat, analysis, gemm, op, pointwise
+from tests.advice.story import H200, Beat, analysis, gemm, op, pointwise
 from tracelens.advice.constants import POWER_SLOWDOWN
 from tracelens.advice.facts import find_facts
 from tracelens.advice.region import find_region
@@ -40,3 +40,12 @@ def test_attention_is_dense_work() -> None:
     shapes = {"shapes": [[2, 16, 8192, 128]] * 3, "dtypes": ["c10::BFloat16"] * 3}
     attention = op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", **shapes)
     assert slowdown(attention, attention) == 1 + POWER_SLOWDOWN
+
+
+def test_another_device_keeps_its_traced_time_with_room_for_its_limit() -> None:
+    other = {"deviceProperties": [{"id": 0, **H200, "name": "AMD Instinct MI300X"}]}
+    region = find_region(analysis(*[gemm(500)] * 4, **other))
+    assert region is not None
+    factor = find_facts(region).sustained
+    assert factor.mid == 1
+    assert factor.high == 1 + POWER_SLOWDOWN

@@ -42,6 +42,16 @@ def test_a_form_is_followed_to_its_terms_before_anything_else() -> None:
     assert "terms" not in values_text("replay", document, explain.explain("replay"))
 
 
+def test_the_time_after_the_repairs_is_followed_to_its_terms() -> None:
+    document = Report(example.analysis(), example.advice()).document
+    after, terms = document["recommendation"]["after_fix"], document["forms"]["compile"]["terms"]
+    assert after is not None
+    after["terms"] = terms
+    told = " ".join(values_text("after_fix", document, explain.explain("after_fix"), width=120).split())
+    assert "0.47 ms (predicted) = max(guards_ns + library_calls_ns, library_ns) + unsure_ns" in told
+    assert "recommendation.after_fix.terms" not in told
+
+
 def test_a_term_has_its_values_in_a_report() -> None:
     document = Report(example.analysis(), example.advice()).document
     assert "forms.compile.terms.values.guards_ns: 50.0 us" in values_text("guards_ns", document, [])

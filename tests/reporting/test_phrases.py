@@ -94,17 +94,18 @@ def test_a_prediction_below_the_device_s_time_says_what_it_counts_on() -> None:
     )
 
 
-def test_a_prediction_that_the_device_s_work_bounds_says_so() -> None:
+def test_a_prediction_with_a_late_rank_says_what_its_low_end_counts_on() -> None:
     document = judged("neither")
     document["attribution"]["classes"]["kernel"]["ns"] = 3_000_000
     after = document["recommendation"]["after_fix"]
     assert after is not None
-    after |= {"verdict": "replay", "step_ms": 1.0, "low": 1.0, "high": 1.4}
-    assert phrases.after_fix(document) == (
-        "After that: replay, 1.00 ms (predicted 1.00-1.40). It cannot take less: the device's own work takes 1.00 ms."
-    )
-    after["low"] = 0.9
-    assert phrases.after_fix(document).endswith("(predicted 0.90-1.40).")
+    after |= {"verdict": "replay", "step_ms": 1.0, "low": 0.4, "high": 1.4}
+    assert phrases.after_fix(document) == "After that: replay, 1.00 ms (predicted 0.40-1.40)."
+    late: FindingEntry = {
+        "rule": "late_rank", "severity": "warning", "title": "", "saving_ms": 2.0, "evidence": [], "advice": ""
+    }  # fmt: skip
+    document["findings"] = [late]
+    assert phrases.after_fix(document).endswith("(predicted 0.40-1.40). At the low end no rank is late for the others.")
 
 
 def test_a_form_that_the_compiler_did_nothing_for_is_no_alternative() -> None:

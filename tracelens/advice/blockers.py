@@ -247,7 +247,7 @@ def _loader(analysis: Analysis, whose: str) -> Observation | None:
 
 
 def _outside(analysis: Analysis, whose: str) -> Observation | None:
-    """Work without operators, in every counted step; what comes and goes is a pause."""
+    """Work without operators, in every counted step; what comes and goes is a pause, as what one step has may be."""
     found, tiles = stretches(analysis), analysis.window.tiles
     share = length(found) / max(analysis.attribution.window_ns, 1)
     each = covered(found, tiles[:, 0], tiles[:, 1])
@@ -255,7 +255,8 @@ def _outside(analysis: Analysis, whose: str) -> Observation | None:
         return None
     advice = "Move it out of the step: to a worker process, onto the device, or behind the launches of the next step."
     message = f"host work outside PyTorch that holds up the device for {percent(share)} of {whose}"
-    return Observation(Blocker("outside_work", message, None, 1.0, advice), True, share=share)
+    seen = Observation(Blocker("outside_work", message, None, 1.0, advice), len(tiles) > 1, share=share)
+    return seen if seen.proven else replace(seen, share=0.0)
 
 
 def _second_backward(analysis: Analysis) -> Observation | None:

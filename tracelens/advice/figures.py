@@ -133,7 +133,7 @@ FIGURES: Final = (
     ),
     Figure(
         "after_fix", "Step time after the repairs", ("advice.recommend:_after_fix", "advice.forms:repaired"),
-        ("recommendation.fix_first.*", "forms.*.step_ms"),
+        ("recommendation.fix_first.*",),
     ),
     Figure("fix_first", "What to repair first", ("advice.recommend:_first",)),
     Figure(

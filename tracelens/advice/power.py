@@ -21,9 +21,11 @@ DENSE = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION)
 def sustained(region: Region, operators: Operators, share: Floats) -> Estimate:
     """Device time over the traced one, as factors, when the step repeats for seconds instead of a few times.
 
-    The limit holds for the power of the whole step: it is met where little else leaves the device time to cool."""
+    The limit holds for the power of the whole step: it is met where little else leaves the device time to cool. How far
+    another device than the calibrated one is from its limit nobody measured: the traced time, and the same high end."""
     dense = dense_share(region, operators, share)
     usual = 1 + C.POWER_SLOWDOWN * max(dense - C.POWER_SHARE, 0.0) / (1 - C.POWER_SHARE)
+    usual = usual if C.CALIBRATED in region.device.name else 1.0
     return Estimate(usual, C.DEVICE_SPREAD[0], max(C.DEVICE_SPREAD[1] * usual, 1 + C.POWER_SLOWDOWN * dense))
 
 

@@ -9,6 +9,7 @@ from tracelens.advice.blockers import COSTLY, VETOES
 from tracelens.advice.case import Case
 from tracelens.advice.communication import comes_first
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
+from tracelens.advice.rules.late_rank import late_share
 from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
 from tracelens.advice.verdict import TOLERANCE, candidates, choose, confidence, is_decided, speedup, verdict_of
@@ -25,8 +26,6 @@ STRAY_FACTOR: Final = 0.8
 """Confidence left when what would prevent a capture was seen in some steps only. [judgement]"""
 UNREPEATED: Final = ("single_step", "whole", "range")
 """Windows without a step that repeats."""
-FUSED: Final = ("compile", "both")
-"""Forms whose kernels may take less than the device works now."""
 WHOLE_FACTOR: Final = 0.7
 """Confidence left when the trace shows no repeated step. [judgement]"""
 MOST: Final = 0.95
@@ -123,30 +122,17 @@ def _is_missed(form: Form) -> bool:
 
 
 def _after_fix(case: Case, chosen: str) -> AfterFix | None:
-    """The best form after the repairs, if it is worth them."""
+    """The best form after the repairs, if it is worth them. Its low end has no rank be late for the others any more."""
     if not any(seen.first for seen in case.observed):
         return None
     best, dear = choose(case.fixed, case.now), any(seen.share >= COSTLY for seen in case.observed)
-    now, then = case.forms[chosen], _at_least(_device_work(case, best), case.fixed[best])
+    now, then = case.forms[chosen], case.fixed[best]
     if best == case.now and not dear:
         return None
     if now.step_ms is None or then.step_ms is None or then.step_ms >= (1 if dear else WORTH_REPAIR) * now.step_ms:
         return None
-    return AfterFix(verdict_of(best, case.now), then.step_ms, then.low or then.step_ms, then.high or then.step_ms)
-
-
-def _device_work(case: Case, name: str) -> float:
-    """Ms that no repair takes from a form: the device's own work, unless kernels of a step that repeats are fused."""
-    fuses = name in FUSED and case.analysis.window.kind not in UNREPEATED
-    return 0.0 if fuses else case.device_ms
-
-
-def _at_least(least: float, form: Form) -> Form:
-    """The form with no time in ms below the least, and as much room above it as before."""
-    if not form.step_ms or form.step_ms >= least:
-        return form
-    high = least * (form.high or form.step_ms) / form.step_ms
-    return replace(form, step_ms=least, low=least, high=high)
+    low, high = then.low or then.step_ms, then.high or then.step_ms
+    return AfterFix(verdict_of(best, case.now), then.step_ms, (1 - late_share(case.analysis)) * low, high, then.terms)
 
 
 def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:

@@ -84,6 +84,8 @@ class AfterFix:
     step_ms: float
     low: float
     high: float
+    terms: Terms | None = None
+    """What the time is made of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from tracelens.advice.measured import measured_forms, unusable
-from tracelens.advice.results import Advice, Blocker, Form, Recommendation
+from tracelens.advice.results import Advice, AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.terms import Terms
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
@@ -221,11 +221,14 @@ def _recommendation(advised: Recommendation) -> schema.RecommendationEntry:
         "summary": advised.summary,
         "snippet": advised.snippet,
         "fix_first": [{"blocker": b.id, "where": b.where, "advice": b.advice} for b in advised.fix_first],
-        "after_fix": {"verdict": after.verdict, "step_ms": after.step_ms, "low": after.low, "high": after.high}
-        if after
-        else None,
+        "after_fix": _after_fix(after) if after else None,
         "evidence": list(advised.evidence),
     }
+
+
+def _after_fix(after: AfterFix) -> schema.AfterFixEntry:
+    terms = _terms(after.terms) if after.terms else None
+    return {"verdict": after.verdict, "step_ms": after.step_ms, "low": after.low, "high": after.high, "terms": terms}
 
 
 def _costliest(analysis: Analysis, name: str, limit: int | None) -> Table:

@@ -15,7 +15,7 @@ from tracelens.reporting.ink import Ink
 from tracelens.reporting.json_text import written
 from tracelens.reporting.page import LEAST_WIDTH, Page
 from tracelens.reporting.printable import cells
-from tracelens.reporting.schema import Document
+from tracelens.reporting.schema import Document, TermsEntry
 from tracelens.reporting.values import Value, inputs_of, values_of
 
 NOUNS: Final = {
@@ -92,17 +92,24 @@ def values_text(
 
 
 def _terms(document: Document, name: str, page: Page) -> Iterator[str]:
-    """How a form's predicted time follows from this trace: the formula, what decides it, each term in words."""
-    form = document["forms"].get(name)
-    terms = form["terms"] if form else None
-    if form is None or terms is None:
+    """How the predicted time of a form, or after the repairs, follows from this trace: the formula, what decides
+    it, each term in words."""
+    step_ms, terms = _predicted(document, name)
+    if terms is None:
         return
-    step_ms = (form["predicted"] or form)["step_ms"] or 0.0
     yield from page.text(f"{units.milliseconds(step_ms)} ms (predicted) = {terms['formula']}", "      ", "  ")
     yield from page.text(DECIDED[terms["decided_by"]], "  ")
     for term, value in terms["values"].items():
         shown = Value(f"forms.{name}.terms.values.{term}", value).shown
         yield from page.text(f"{term}: {shown}. {TERMS[term]}", "      ", "  ")
+
+
+def _predicted(document: Document, name: str) -> tuple[float, TermsEntry | None]:
+    """A predicted time in ms and what it is made of; no terms where the name is of none."""
+    form, after = document["forms"].get(name), document["recommendation"]["after_fix"]
+    if form is not None:
+        return (form["predicted"] or form)["step_ms"] or 0.0, form["terms"]
+    return (after["step_ms"], after["terms"]) if name == "after_fix" and after else (0.0, None)
 
 
 def _inputs(document: Document, explanations: Sequence[Explanation]) -> list[Value]:

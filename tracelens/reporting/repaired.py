@@ -21,15 +21,16 @@ def _repaired_time(after: AfterFixEntry) -> str:
 
 
 def _beside_device(document: Document, after: AfterFixEntry) -> str:
-    """What a prediction counts on that is less than the device works now, or that it is no less than that, where it is
-    the low end of its range as well; "" for others."""
+    """What a prediction counts on that is less than the device works now, and what its low end does; "" for others."""
+    late = any(finding["rule"] == "late_rank" for finding in document["findings"])
+    waits = "At the low end no rank is late for the others." if late else ""
     works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
     if after["step_ms"] >= NO_GAIN * works:
-        least = after["low"] >= after["step_ms"]
-        return f"It cannot take less: the device's own work takes {units.milliseconds(works)} ms." if least else ""
+        return waits
     fuses = after["verdict"] in ("compile", "both")
     counts = "fused kernels" if fuses else "streams that overlap as far as their events allow"
-    return f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."
+    less = f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."
+    return f"{less} {waits}".strip()
 
 
 def after_repair(document: Document) -> str:

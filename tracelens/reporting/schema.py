@@ -204,6 +204,7 @@ class AfterFixEntry(TypedDict):
     step_ms: float
     low: float
     high: float
+    terms: TermsEntry | None
 
 
 class RecommendationEntry(TypedDict):

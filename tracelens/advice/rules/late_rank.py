@@ -30,11 +30,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires where collectives wait: longer than their bytes explain, where sizes are recorded, else longer than the
     same collective of another step."""
     del forms
-    rows, window = _collectives(analysis), analysis.attribution.window_ns
-    if not len(rows) or not window:
-        return None
-    waited = np.maximum(_beyond_data(analysis, rows), _beyond_shortest(analysis, rows))
-    share = float(waited.sum()) / window
+    (rows, waited), window = _waiting(analysis), analysis.attribution.window_ns
+    share = float(waited.sum()) / max(window, 1)
     if share < SHARE:
         return None
     late = rows[waited > 0]
@@ -48,6 +45,20 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         "Neither compile nor replay of this rank helps. Report each rank's trace by itself and look for the one whose "
         "collectives are short: its host, its data or its pauses hold up the others.",
     )
+
+
+def late_share(analysis: Analysis) -> float:
+    """Share of the time in which the device works that its collectives wait for a late rank."""
+    works = analysis.attribution.share("kernel") * analysis.attribution.window_ns
+    return min(float(_waiting(analysis)[1].sum()) / works, 1.0) if works else 0.0
+
+
+def _waiting(analysis: Analysis) -> tuple[Int64s, Floats]:
+    """(n) Rows of the collectives, and ns that each waits."""
+    rows = _collectives(analysis)
+    if not len(rows):
+        return rows, np.zeros(0)
+    return rows, np.maximum(_beyond_data(analysis, rows), _beyond_shortest(analysis, rows))
 
 
 def _collectives(analysis: Analysis) -> Int64s:
