@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """As tracelens.exitcodes has it."""
+CAPTURE = "capture"
+"""The command that runs a script."""
 
 __all__ = ["main"]
 
@@ -24,16 +26,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tracelens: interrupted", file=sys.stderr)
         code = INTERRUPTED
-    if argv is None:
-        _leave_threads(code)
+    if argv is None and (sys.argv[1:2] != [CAPTURE] or _has_threads()):
+        _leave(code)
     return code
 
 
-def _leave_threads(code: int) -> None:
-    """End at once where a thread still reads: the interpreter's end would tear it out of compiled code, and abort."""
+def _has_threads() -> bool:
+    """Whether a thread still reads: the interpreter's end would tear it out of compiled code, and abort."""
     threading = sys.modules.get("threading")
-    if threading is None or not any(thread.daemon for thread in threading.enumerate()):
-        return
+    return threading is not None and any(thread.daemon for thread in threading.enumerate())
+
+
+def _leave(code: int) -> None:
+    """End at once, where no script that was recorded has more to do: the system frees what was read in no time, which
+    the interpreter would take apart for a tenth of a second."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)

@@ -87,11 +87,14 @@ def foremost(start: Int64s, end: Int64s, rank: Bytes) -> tuple[Int64s, Int64s, B
 
     Returns starts, ends and ranks of the pieces, ascending in time; uncovered time has none. O(ranks x n log n).
     """
-    solid = end > start
-    times = np.concatenate((start[solid], end[solid]))
+    solid = np.flatnonzero(end > start)
+    start, end, rank = start[solid], end[solid], rank[solid]
+    if (start[1:] >= end[:-1]).all():
+        return start, end, rank  # one after the other already
+    times = np.concatenate((start, end))
     order = np.argsort(times, kind="stable")
-    times, ranks = times[order], np.tile(rank[solid], 2)[order]
-    opens = np.where(order < np.count_nonzero(solid), 1, -1)
+    times, ranks = times[order], np.tile(rank, 2)[order]
+    opens = np.where(order < len(solid), 1, -1)
     best = np.full(len(times), 255, dtype=np.uint8)
     for value in np.unique(rank)[::-1]:
         best[np.cumsum(np.where(ranks == value, opens, 0)) > 0] = value
