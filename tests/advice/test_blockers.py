@@ -148,6 +148,13 @@ def test_allocations_in_steady_steps_do_not_prevent_a_capture() -> None:
     assert all(handle.startswith("o-") for handle in found["allocation"].blocker.evidence)
 
 
+def test_an_allocator_that_is_switched_off_is_told_from_a_cache_that_is_emptied() -> None:
+    own = [inside("aten::add", call("cudaMalloc", 20), pointwise(), call("cudaFree", 50))] * 12
+    emptied = [*[inside("aten::add", call("cudaMalloc", 20), pointwise())] * 12, *[call("cudaFree", 50)] * 12]
+    assert "switched off" in blockers(*own)["allocation"].blocker.advice
+    assert "empty_cache" in blockers(*emptied)["allocation"].blocker.advice
+
+
 def test_changing_shapes_are_told_from_changing_kernels() -> None:
     shapes = [at_step(step, pointwise(size=1000 + step)) for step in range(4)]
     kernels = [at_step(step, gemm(5)) for step in (1, 2, 2)]

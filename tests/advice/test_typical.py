@@ -66,3 +66,11 @@ def test_a_single_counted_step_is_less_sure_than_several() -> None:
     several, one = advised(steps=4), advised(steps=2)
     assert one.recommendation.verdict == several.recommendation.verdict
     assert one.recommendation.confidence == pytest.approx(0.7 * several.recommendation.confidence, abs=0.05)
+
+
+@pytest.mark.parametrize(("paused", "typical"), [((2,), 3), ((2, 3), 4), ((1, 2, 3), 4)])
+def test_half_of_the_steps_are_not_held_up(paused: tuple[int, ...], typical: int) -> None:
+    found = analysis(*HALF, *(at_step(step, pause(50_000)) for step in paused), steps=5)
+    kept = typical_steps(found)
+    assert len(kept) == 4
+    assert kept.sum() == typical

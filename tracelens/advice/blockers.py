@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.advice.allocation import allocation_repair
 from tracelens.advice.backward import returning_nodes
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import a_step, often
@@ -228,7 +229,7 @@ def _allocations(analysis: Analysis, typical: float, whose: str) -> Observation 
     counts = _per_step(analysis, rows)
     if not counts.sum():
         return None
-    advice = "Remove torch.cuda.empty_cache() from the step and reuse buffers, so that the caching allocator serves it."
+    advice = allocation_repair(analysis)
     share = typical if counts.min() else 0.0
     taking = f", which hold up the device for {percent(share)} of {whose}" if share >= COSTLY else ""
     message = often(counts, "call", " to allocate or free device memory", a_step(analysis)) + taking

@@ -41,14 +41,17 @@ def typical_steps(analysis: Analysis) -> Bools:
     """(counted steps) Whether a step's tile is no longer than PAUSED times the median's, or than its work explains.
 
     Where one is longer, the others' time on the host must be typical too, as a pause between two steps is of both;
-    where that leaves no step, the tiles decide."""
+    where that leaves no step, the tiles decide. Half of several steps are not held up: then all are typical."""
     steps = analysis.steps
     tile = _over_usual(steps.window.tiles)
     if tile.max(initial=0.0) <= PAUSED:
         return np.ones(len(tile), dtype=np.bool_)
     most = PAUSED * _work(analysis, steps)
-    both = (tile <= most) & ((_over_usual(steps.host) <= most) | (tile <= most).all())
-    return both if both.any() else tile <= most
+    short = tile <= most
+    if len(short) > 2 and short.sum() <= len(short) / 2:
+        return np.ones(len(tile), dtype=np.bool_)
+    both = short & ((_over_usual(steps.host) <= most) | short.all())
+    return both if both.any() else short
 
 
 def _over_usual(spans: Int64s) -> Floats:

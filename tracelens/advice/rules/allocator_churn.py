@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.allocation import allocation_repair
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule
@@ -23,7 +24,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         "dispatch.allocator",
         SHARE,
         "Device memory is allocated or freed for {share} of the traced time",
-        "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented.",
+        allocation_repair(analysis),
     )
 
 
@@ -31,7 +32,7 @@ RULE: Final = Rule(
     "allocator_churn",
     "Allocator churn",
     "The caching allocator makes steady steps free of cudaMalloc and cudaFree, which block; calls in every step mean "
-    "that the cache is emptied or fragmented.",
+    "that the cache is emptied, fragmented or switched off.",
     "https://pytorch.org/docs/stable/notes/cuda.html#cuda-memory-management",
     check,
     fix="stop allocating in the step",
