@@ -32,7 +32,18 @@ the others. Errors are of step times. The rules around the constants were made w
 `python -m tests.validation split` writes this page, in some minutes.
 
 """
-SETS: Final = ("seventh", "sixth", "fifth", "fourth", "third", "unseen", "validation", "calibration", "measured")
+SETS: Final = (
+    "eighth",
+    "seventh",
+    "sixth",
+    "fifth",
+    "fourth",
+    "third",
+    "unseen",
+    "validation",
+    "calibration",
+    "measured",
+)
 FITTED: Final = (
     "INFERENCE_HOST", "TRAINING_HOST", "GUARDS", "GENERATED_LAUNCH", "LIBRARY_CALL", "LIBRARY_TRACED",
     "COMPILED_TRAINING", "COMPILED_PARAMETER", "TREE_FLOOR", "REGION_OVERHEAD", "NODE_SPACING", "MEMSET_SPACING",
