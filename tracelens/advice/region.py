@@ -63,8 +63,6 @@ class Region:
     busy: float
     """Time in which the device is busy, other steps' work included: that of the mean counted step, for as much work
     as this one has."""
-    speed: float
-    """Host time over what the model of the profiler's cost says, where a measurement tells; else 1."""
     outside: float
     """Host time of a step in which the device waits for work that is no part of any form, as traced."""
     apart: float
@@ -79,6 +77,8 @@ class Region:
     steps: int
     """Counted steps."""
     changes: Changes
+    speed: float = 1.0
+    """Host time over what the model of the profiler's cost says, where a measurement tells; else 1."""
 
     def __len__(self) -> int:
         return len(self.work)
@@ -112,8 +112,7 @@ def find_region(analysis: Analysis) -> Region | None:
     durations = _durations(trace, alike, work)
     host = _Host(trace, steps, chosen, typical)
     call = trace.links.launch[work].astype(np.int64)
-    waits = host.waits()
-    waits = waits[~np.append(repeated(trace, waits)[1:], False)[: len(waits)]]
+    waits = _last_of_each(trace, host.waits())
     fork, source = host.edges(call)
     outside, apart, covered = outside_ns(mean) if clocks_agree(trace) else (0.0, 0.0, 0.0)
     return Region(
@@ -134,7 +133,6 @@ def find_region(analysis: Analysis) -> Region | None:
         operators=float((trace.events.category[host.rows] == Category.OPERATOR).sum()),
         recorded=_per_step(mean, mean.attribution.window_ns),
         busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
-        speed=1.0,
         outside=outside,
         apart=apart,
         covered=covered,
@@ -144,6 +142,11 @@ def find_region(analysis: Analysis) -> Region | None:
         steps=len(runs),
         changes=find_changes(trace, alike),
     )
+
+
+def _last_of_each(trace: Trace, waits: Int64s) -> Int64s:
+    """The waits without those that the next one repeats."""
+    return waits[~np.append(repeated(trace, waits)[1:], False)[: len(waits)]]
 
 
 def _comparable(trace: Trace, runs: dict[int, Int64s], lacking: Bools, typical: Bools) -> tuple[int, list[Int64s]]:
