@@ -48,7 +48,7 @@ def find_causes(trace: Trace, device: int, threads: Threads) -> Causes:
     rows = rows[trace.events.duration[rows] > 0]
     _, start, end = idle(trace, rows)
     before, after = _last_ended(trace, rows, start), _first_launched(trace, rows, end)
-    launch = np.where(after == ABSENT, ABSENT, trace.links.launch[after]).astype(np.int32)
+    launch = np.where(after == ABSENT, ABSENT, trace.links.launch[after]).astype(np.int64)
     linked = launch != ABSENT
     own = linked & threads.own[trace.events.lane[launch]]
     called = np.where(own, np.minimum(trace.events.start[launch], end), end)
@@ -56,7 +56,7 @@ def find_causes(trace: Trace, device: int, threads: Threads) -> Causes:
     is_graph = linked & (trace.events.role[launch] == Role.GRAPH_LAUNCH)
     lane = np.where(own, trace.events.lane[launch], _main_lane(trace, rows, threads)).astype(np.int32)
     in_graph = _in_graph(trace, after, end)
-    return Causes(start, end, before, after, launch, called, returned, is_graph, lane, in_graph)
+    return Causes(start, end, before, after, launch.astype(np.int32), called, returned, is_graph, lane, in_graph)
 
 
 def idle(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:

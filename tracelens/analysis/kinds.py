@@ -229,7 +229,7 @@ def is_communication(trace: Trace, rows: npt.NDArray[np.integer]) -> Bools:
 def _by_name(trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str, Category], int]) -> Bytes:
     """`tell` of each row's name, whatever the number at its end, and category, asked once for each distinct pair."""
     width = len(Category)
-    keys = alike(trace)[trace.events.name[rows]] * width + trace.events.category[rows]
+    keys = alike(trace).take(trace.events.name[rows]) * width + trace.events.category[rows]
     distinct, inverse = distinct_codes(keys, width * len(trace.names))
     told = [tell(trace.names[key // width], Category(key % width)) for key in map(int, distinct)]
     return np.array(told, dtype=np.uint8)[inverse]

@@ -89,7 +89,7 @@ def _unnamed(work: _Work) -> Steps:
 def _launched(trace: Trace, rows: Int64s) -> Int64s:
     """Start of each row's launch call; of unlinked work, its own start."""
     launch = trace.links.launch[rows]
-    return np.where(launch == ABSENT, trace.events.start[rows], trace.events.start[launch])
+    return np.where(launch == ABSENT, trace.events.start[rows], trace.events.start.take(launch))
 
 
 def _from_marks(work: _Work, marks: Marks | None) -> Steps | None:

@@ -35,7 +35,8 @@ def spans(analysis: Analysis, pattern: re.Pattern[str], categories: tuple[Catego
     wanted = [name for name in names if pattern.search(trace.names[name])]
     if not wanted:
         return rows[:0]
-    return rows[np.isin(alike(trace)[trace.events.name[rows]], wanted) & among(trace.events.category[rows], categories)]
+    bears = np.isin(alike(trace).take(trace.events.name[rows]), wanted)
+    return rows[bears & among(trace.events.category[rows], categories)]
 
 
 @once
@@ -43,7 +44,7 @@ def _spans(analysis: Analysis) -> tuple[Int64s, list[int]]:
     """Rows of all of them, and their names, one of those alike."""
     trace = analysis.trace
     rows = in_steps(analysis, among(trace.events.category, SPANS))
-    return rows, np.unique(alike(trace)[trace.events.name[rows]]).tolist()
+    return rows, np.unique(alike(trace).take(trace.events.name[rows])).tolist()
 
 
 def calls(analysis: Analysis, *roles: Role) -> Int64s:
