@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -10,9 +13,11 @@ from tracelens.advice import constants as C
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
-from tracelens.model.events import Floats
+from tracelens.model.events import Device, Floats
 
 FLOAT32 = 4
+_SLICES: Final = re.compile(r"\bMIG (\d)g\.")
+"""In the name of a slice, how many of the device it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Bandwidth:
 
 def streaming_bandwidth(region: Region, operators: Operators) -> Bandwidth:
     """What the trace's own pointwise kernels reach, within the device's peak; else the listed peak's usual share."""
-    peak = _peak(region)
+    peak = _peak(region.device)
     usual = C.ACHIEVABLE * (peak or C.UNKNOWN_BANDWIDTH)
     shown = _shown(region, operators)
     if not len(shown):
@@ -59,6 +64,19 @@ def _shown(region: Region, operators: Operators) -> Floats:
     return traffic(operators)[streams] / region.duration[streams]
 
 
-def _peak(region: Region) -> float:
-    listed = [word for word in C.PEAK_BANDWIDTH if word in region.device.name]
-    return C.PEAK_BANDWIDTH[max(listed, key=len)] if listed else 0.0
+def part_of(device: Device) -> float:
+    """Share 0..1 of the device that its name tells: a slice has fewer multiprocessors, and as much less bandwidth."""
+    whole, given = C.MULTIPROCESSORS.get(_listed(device, C.MULTIPROCESSORS), 0), device.properties.get("numSms")
+    if whole and isinstance(given, int) and given > 0:
+        return min(given / whole, 1.0)
+    slices = _SLICES.search(device.name)
+    return min(int(slices[1]) / C.SLICES, 1.0) if slices else 1.0
+
+
+def _peak(device: Device) -> float:
+    return part_of(device) * C.PEAK_BANDWIDTH.get(_listed(device, C.PEAK_BANDWIDTH), 0.0)
+
+
+def _listed(device: Device, known: Mapping[str, float]) -> str:
+    """The longest of the words in the device's name, "" where it has none."""
+    return max((word for word in known if word in device.name), key=len, default="")

@@ -105,12 +105,30 @@ PEAK_BANDWIDTH: Final = {
     "MI300X": 5_300.0, "MI325X": 6_000.0, "MI355X": 8_000.0, "MI250X": 3_277.0,
 }  # fmt: skip
 """Memory bandwidth in GB/s by a word of the device's name. [literature: data sheets]"""
+MULTIPROCESSORS: Final = {
+    "H200": 132, "H100": 132, "H20": 78, "A100": 108, "A10": 72, "B200": 148, "V100": 80, "L40": 142, "L4": 58,
+    "T4": 40, "RTX 4090": 128, "RTX 5090": 170, "MI300X": 304, "MI325X": 304, "MI355X": 256,
+}  # fmt: skip
+"""Multiprocessors of the whole device by a word of its name. [literature: data sheets]"""
+SLICES: Final = 7
+"""Slices that a device divides into. [literature: multi-instance GPU]"""
 UNKNOWN_BANDWIDTH: Final = 1_500.0
 """GB/s for a device that is not listed and whose trace shows none. [judgement]"""
 ACHIEVABLE: Final = 0.87
 """Share of the peak that a streaming kernel reaches. [H200: 4.2 of 4.8 TB/s]"""
 STREAMING_KERNEL: Final = 8.0 * US
 """Shorter kernels do not show a bandwidth. [H200]"""
+
+SLOW: Final = 4.0
+"""Three quarters of the pointwise kernels that take so many times as long as their traffic tell of a device that is
+slower than its name. [H200, 180 steps: half of them at most 2.2]"""
+FEWEST_POINTWISE: Final = 5
+"""Kernels from which that counts. [judgement]"""
+UNEXPLAINED: Final = 20.0
+"""A kernel takes so many times as long as its traffic for another reason. [judgement]"""
+MOST_UNEXPLAINED: Final = 0.4
+"""Share of the device time in such kernels up to which what fuses with them is believed. [H200, 180 steps: at most
+0.22]"""
 
 # -- fused kernels ---------------------------------------------------------------------------------------------
 SHORTEST_POINTWISE: Final = 1.1 * US

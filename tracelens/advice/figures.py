@@ -78,7 +78,7 @@ FIGURES: Final = (
     Figure(
         "bandwidth",
         "Memory bandwidth that fused kernels reach",
-        ("advice.bandwidth:streaming_bandwidth", "advice.bandwidth"),
+        ("advice.bandwidth:streaming_bandwidth", "advice.bandwidth", "advice.roofline:slowdown", "advice.roofline"),
     ),
     Figure(
         "range",

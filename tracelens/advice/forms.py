@@ -26,6 +26,7 @@ from tracelens.advice.pays import with_break_even
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
+from tracelens.advice.roofline import contradictions, with_unexplained
 from tracelens.model.events import ABSENT, Int64s
 from tracelens.model.names import named
 
@@ -69,7 +70,8 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         fused = in_pieces(now, host, C.BROKEN_REPLAY, device + input_copies(region, facts.bandwidth.rate).mid)
     elif blocked.pieces > LOOP:
         fused = fused.at_least("looped", looped_ns=C.LOOPED_REPLAY * compile.mid)
-    unlike = unlikeness(region.trace, region.device.name)
+    compile, fused = with_unexplained(compile, facts), with_unexplained(fused, facts)
+    unlike = unlikeness(region.trace, region.device) * (C.OTHER_DEVICE if contradictions(facts) else 1.0)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling, capturing = _set_up(region)
     forms = {

@@ -15,6 +15,7 @@ from tracelens.advice.generated import Generated
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
+from tracelens.advice.roofline import slowdown
 from tracelens.advice.schedule import graph_spacing, stretched
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
 from tracelens.model.nesting import nearest
@@ -82,15 +83,16 @@ def compile_device(facts: Facts) -> Compiled:
     duration = (
         np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.SPLIT_PRODUCT, changed) * overlap
     )
+    own, replaced = float(groups.times(facts.bandwidth.rate).sum()), float(region.duration[fused].sum())
     return Compiled(
         library=float(duration[library].sum()),
-        generated=float(groups.times(facts.bandwidth.rate).sum()),
+        generated=min(slowdown(facts) * own, max(own, replaced)),
         library_kernels=int(library.sum()),
         library_spacing=float(graph_spacing(region)[library].sum()),
         generated_kernels=int(groups.kernels().sum()),
         library_calls=_outermost(region.trace, np.unique(calls[calls != ABSENT])),
         replaced=len(fused),
-        replaced_ns=float(region.duration[fused].sum()),
+        replaced_ns=replaced,
         single_precision=float(duration[library & operators.single_precision].sum()),
         from_host=float(duration[operators.from_host].sum()),
         awaited=float(duration[operators.in_place].sum()),

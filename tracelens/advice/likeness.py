@@ -6,26 +6,37 @@ import re
 from typing import Final
 
 from tracelens.advice import constants as C
-from tracelens.model.events import Trace
+from tracelens.advice.bandwidth import part_of
+from tracelens.model.events import Device, Trace
+from tracelens.model.units import percent
 
 CUDA_RUNTIME: Final = "cuda_runtime_version"
 """Key of a trace's metadata: 1000 x major + 10 x minor. torch binds one CUDA release to each of its own."""
+WHOLE: Final = 0.95
+"""Share of a device's multiprocessors from which it is no part. [judgement]"""
 
 
-def unlikeness(trace: Trace, device: str) -> float:
+def unlikeness(trace: Trace, device: Device) -> float:
     """By how much ranges widen on a device, a vendor or a CUDA release that the constants were not measured on."""
     if trace.vendor != "cuda":
         return C.OTHER_VENDOR
-    return (1.0 if C.CALIBRATED in device else C.OTHER_DEVICE) * (C.OTHER_RELEASE if _other_release(trace) else 1.0)
+    return (1.0 if is_calibrated(device) else C.OTHER_DEVICE) * (C.OTHER_RELEASE if _other_release(trace) else 1.0)
 
 
-def differences(trace: Trace, device: str) -> tuple[str, ...]:
+def differences(trace: Trace, device: Device) -> tuple[str, ...]:
     """What differs from the calibration, in words; () where nothing does."""
     if trace.vendor != "cuda":
-        return (f"{device or trace.vendor} instead of an NVIDIA {C.CALIBRATED}",)
-    release = _release(trace)
-    kind = () if C.CALIBRATED in device else (f"{device or 'an unnamed device'} instead of an NVIDIA {C.CALIBRATED}",)
+        return (f"{device.name or trace.vendor} instead of an NVIDIA {C.CALIBRATED}",)
+    release, part = _release(trace), part_of(device)
+    named = device.name or "an unnamed device"
+    told = f"{named} ({percent(part)} of a whole one)" if part < WHOLE else named
+    kind = () if is_calibrated(device) else (f"{told} instead of an NVIDIA {C.CALIBRATED}",)
     return (*kind, *((f"CUDA {release} instead of {C.CALIBRATED_CUDA}",) if _other_release(trace) else ()))
+
+
+def is_calibrated(device: Device) -> bool:
+    """Whether the constants were measured on such a device, and this is all of one."""
+    return C.CALIBRATED in device.name and part_of(device) >= WHOLE
 
 
 def _other_release(trace: Trace) -> bool:

@@ -8,7 +8,9 @@ from typing import Final
 from tracelens.advice.blockers import COSTLY, VETOES
 from tracelens.advice.case import Case
 from tracelens.advice.communication import comes_first
+from tracelens.advice.facts import facts_of
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
+from tracelens.advice.roofline import are_rates_doubtful
 from tracelens.advice.rules.late_rank import late_share
 from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
@@ -41,6 +43,9 @@ MISSED_FACTOR: Final = 0.6
 """Confidence left then. [judgement]"""
 WILD: Final = 10.0
 """Measured steps of one form that differ by more than this factor decide nothing. [judgement; H200: up to 2]"""
+SLOW_FACTOR: Final = 0.6
+"""Confidence left on a slice of a device, and when kernels run far slower than the device should run them.
+[judgement]"""
 MIXED_FACTOR: Final = 0.6
 """Confidence left when part of the step is already compiled or replayed. [judgement]"""
 
@@ -109,7 +114,9 @@ def _doubt(case: Case) -> float:
     window = case.analysis.window
     whole = WHOLE_FACTOR if window.kind in UNREPEATED or len(window.tiles) == 1 else 1.0
     unseen = UNSEEN_FACTOR if case.now == "replay" else unknown
-    told = mixed * whole * unseen * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
+    facts = facts_of(case.analysis)
+    slow = SLOW_FACTOR if facts and are_rates_doubtful(facts) else 1.0
+    told = mixed * whole * unseen * slow * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
     return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * told
 
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.facts import facts_of
 from tracelens.advice.likeness import differences
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.roofline import contradictions
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
+from tracelens.model.events import Device
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires where a form is predicted for a device, vendor or CUDA release that no constant was measured on."""
-    device = next((known.name for known in analysis.trace.devices if known.id == analysis.device), "")
-    unlike = differences(analysis.trace, device)
-    if not unlike or all(form.source == "measured" or form.step_ms is None for form in forms.values()):
+    if all(form.source == "measured" or form.step_ms is None for form in forms.values()):
+        return None
+    trace, facts = analysis.trace, facts_of(analysis)
+    device = next((known for known in trace.devices if known.id == analysis.device), Device(analysis.device, ""))
+    unlike = (*differences(trace, device), *(contradictions(facts) if facts else ()))
+    if not unlike:
         return None
     return Finding(
         RULE.id,
