@@ -58,6 +58,15 @@ def test_a_loop_keeps_much_of_the_compiled_time_under_reduce_overhead() -> None:
     assert 0.5 <= step_ms(looped["both"]) / step_ms(looped["compile"]) <= 0.7
 
 
+def test_nothing_to_fuse_on_a_busy_device_is_nothing_to_gain() -> None:
+    small = {"grid": [4, 1, 1]}
+    found = forms(*[gemm(2_000, **small), gemm(2_000, stream=13, **small), item()] * 5)
+    assert step_ms(found["compile"]) >= step_ms(found["eager"])
+    assert step_ms(found["both"]) >= step_ms(found["eager"])
+    fusing = forms(*[gemm(2_000, **small), pointwise(900, 1 << 25), pointwise(900, 1 << 25), item()] * 5)
+    assert step_ms(fusing["compile"]) < step_ms(fusing["eager"])
+
+
 def test_a_wait_between_two_pieces_is_a_break_and_no_loop() -> None:
     uneven = forms(item(), *[pointwise(2, host=30)] * 60, item())
     assert step_ms(uneven["both"]) < 0.7 * step_ms(uneven["eager"])

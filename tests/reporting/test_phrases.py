@@ -150,13 +150,17 @@ def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert slower.endswith("; 5.00 ms without it (measured, slower for a reason other than recording).")
     predicted["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
     assert phrases.profiled(predicted) == (
-        "4.00 ms recorded; 2.00 ms estimated, less than the 3.00 ms that the device works: part of that is work from "
-        "outside the step."
+        "4.00 ms recorded; 2.00 ms estimated, less than the 3.00 ms that the device works: 2.46 ms of that was launched "
+        "outside the step, or before the recording."
     )
     predicted["tables"]["kernels"][0] |= {"total_ns": 9_500_000, "share": 1.0}
     assert phrases.profiled(predicted).endswith(
         "that the device works: a guess that more of its streams' work overlaps where the host is faster."
     )
+    launched = Terms("host_ns", "host_bound", {"host_ns": 2e6, "launched_ns": 1.9e6})
+    known = judged("replay", eager=Form(2.0, 1.8, 2.2, "predicted", terms=launched))
+    predicted["forms"]["eager"] = known["forms"]["eager"]
+    assert "1.10 ms of that was launched outside the step" in phrases.profiled(predicted)
     predicted["window"]["steps"] = None
     assert phrases.profiled(predicted).startswith("12.0 ms recorded"), "a stretch counts as one step"
 

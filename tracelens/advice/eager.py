@@ -22,7 +22,9 @@ def predict_eager(facts: Facts) -> Estimate:
     own, work = host.mid * region.host, float(queued(region, overlap, device.mid).sum())
     waiting = period.mid - max(own, work)
     formula = "max(host_ns, device_ns) + waiting_ns"
-    return period.told(formula, slower(own, work), host_ns=own, device_ns=work, waiting_ns=waiting)
+    launched = float(region.duration.sum())
+    values = {"host_ns": own, "device_ns": work, "waiting_ns": waiting, "launched_ns": launched}
+    return period.told(formula, slower(own, work), **values)
 
 
 def as_recorded(facts: Facts, own: Estimate) -> Estimate:

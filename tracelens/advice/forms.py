@@ -70,6 +70,9 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         fused = in_pieces(now, host, C.BROKEN_REPLAY, device + input_copies(region, facts.bandwidth.rate).mid)
     elif blocked.pieces > LOOP:
         fused = fused.at_least("looped", looped_ns=C.LOOPED_REPLAY * compile.mid)
+    if compiled.replaced == 0 and eager.terms.values["host_ns"] < eager.terms.values["device_ns"]:
+        compile = compile.at_least("nothing_fuses", eager_ns=now.mid)
+        fused = fused if blocked.capturable else fused.at_least("nothing_fuses", eager_ns=now.mid)
     compile, fused = with_unexplained(compile, facts), with_unexplained(fused, facts)
     unlike = unlikeness(region.trace, region.device) * (C.OTHER_DEVICE if contradictions(facts) else 1.0)
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)

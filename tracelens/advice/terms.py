@@ -47,6 +47,7 @@ RULES: Final = {
     "in_turns": "Waits cut the step into pieces too short to gain on the host.",
     "looped": "A loop that waits for the device in its body keeps much of the compiled time.",
     "untraceable": "The compiler leaves recurrent layers to eager.",
+    "nothing_fuses": "No kernels can fuse and the device is the limit: compiled, the step takes no less than eager.",
     "copy_awaited": "The compiler makes no CUDA Graphs, as the step waits for a copy from the host inside it.",
     "copies_from_host": "The compiler makes no CUDA Graphs, as copies from the host take much of the step.",
 }
@@ -56,6 +57,7 @@ TERMS: Final = {
     "host_ns": "Host time of a step without the profiler, which the trace's launch calls gauge.",
     "device_ns": "Device work of a step: eager as traced, in a graph with its spacing, compiled as it fuses.",
     "waiting_ns": "What host and device wait for each other beyond the slower of them: launch latency, waits.",
+    "launched_ns": "Device work that the step launches, as traced, its streams added up.",
     "recorded_ns": "The step as it was traced, at sustained clocks.",
     "eager_ns": "The step in eager mode.",
     "compile_ns": "The step compiled, without graphs.",

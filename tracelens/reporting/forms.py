@@ -83,7 +83,7 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 predicted=runs.beside(form) or _refuted(document, form),
                 pays_after=runs.pays_after(form),
                 blocked_by=blocked_by(form) or failure(form),
-                advised=name == advised_form(document),
+                advised=document["recommendation"]["decided"] and name == advised_form(document),
             )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.reason import OTHER_WORK
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.advice.verdict import TOLERANCE
@@ -173,18 +172,28 @@ def profiled(document: Document) -> str:
     told, bare = f"{units.milliseconds(recorded_ms)} ms recorded", f"{units.milliseconds(bare_ms)} ms"
     works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
     if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
-        guess = "a guess that more of its streams' work overlaps where the host is faster"
-        why = "part of that is work from outside the step" if _is_shared(document) else guess
-        busy = units.milliseconds(works * recorded_ms)
-        return f"{told}; {bare} estimated, less than the {busy} ms that the device works: {why}."
+        busy = works * recorded_ms
+        why = _why_less(document, busy, bare_ms)
+        return f"{told}; {bare} estimated, less than the {units.milliseconds(busy)} ms that the device works: {why}."
     slower = ", slower for a reason other than recording" if how == "measured" and bare_ms > recorded_ms else ""
     return f"{told} under the profiler; {bare} without it ({how}{slower})."
 
 
-def _is_shared(document: Document) -> bool:
-    """Whether the device works for well more than what the counted steps launched, all streams added up."""
+def _why_less(document: Document, busy_ms: float, bare_ms: float) -> str:
+    """Why a step is predicted shorter than the device works: for something else as well, or on streams that overlap."""
+    elsewhere = busy_ms - _launched_ms(document)
+    if elsewhere < (busy_ms - bare_ms) / 2:
+        return "a guess that more of its streams' work overlaps where the host is faster"
+    return f"{units.milliseconds(elsewhere)} ms of that was launched outside {unit(document)}, or before the recording"
+
+
+def _launched_ms(document: Document) -> float:
+    """Device work that a step launched, all streams added up."""
+    terms = document["forms"][own_form(document)]["terms"]
+    if terms and "launched_ns" in terms["values"]:
+        return terms["values"]["launched_ns"] / units.NS_PER_MS
     launched = [row["total_ns"] / row["share"] for row in document["tables"]["kernels"] if row["share"]]
-    return bool(launched) and document["attribution"]["classes"]["kernel"]["ns"] > OTHER_WORK * launched[0]
+    return units.to_ms(round(next(iter(launched), 0))) / (document["window"]["steps"] or 1)
 
 
 def alternatives(document: Document) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
+from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.waits import repeated
+from tracelens.model.intervals import length
 from tracelens.model.units import counted, percent
 
 SHARE: Final = 0.1
@@ -29,11 +31,11 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     if spent < SHARE * window or busy < BUSY * spent or float(syncs["saving_high_ns"].sum()) >= HARMLESS * window:
         return None
     waits = len(syncs) - int(repeated(analysis.trace, syncs["row"]).sum())
-    takes = "takes" if waits == 1 else "take"
+    takes, share = "takes" if waits == 1 else "take", length(evidence.spent(analysis, syncs["row"])) / window
     return Finding(
         RULE.id,
         "info",
-        f"{counted(waits, 'wait')} {takes} the host {percent(spent / window)} of the traced time, and the device "
+        f"{counted(waits, 'wait')} {takes} the host {percent(share)} of the traced time, and the device "
         f"works for {percent(busy / spent)} of that",
         None,
         tuple(syncs.largest("ns", EVIDENCE)["handle"]),
