@@ -150,8 +150,8 @@ def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert slower.endswith("; 5.00 ms without it (measured, slower for a reason other than recording).")
     predicted["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
     assert phrases.profiled(predicted) == (
-        "4.00 ms recorded; 2.00 ms estimated, less than the 3.00 ms that the device works: 2.46 ms of that was launched "
-        "outside the step, or before the recording."
+        "4.00 ms recorded; 2.00 ms estimated, less than the 3.00 ms that the device works: 2.46 ms of that was "
+        "launched outside the step, or before the recording."
     )
     predicted["tables"]["kernels"][0] |= {"total_ns": 9_500_000, "share": 1.0}
     assert phrases.profiled(predicted).endswith(
