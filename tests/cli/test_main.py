@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,9 @@ from tests.build import TraceBuilder
 from tests.reporting import example
 from tracelens.__main__ import main
 from tracelens.cli.conditions import parse_conditions, undecided
+from tracelens.cli.output import write_file
 from tracelens.cli.view import is_for_app
+from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 from tracelens.reporting.report import Report
 
@@ -121,6 +125,48 @@ def test_nothing_is_overwritten_without_force(trace: Path, tmp_path: Path, capsy
     assert main(["report", str(trace), "-o", str(path), "--force"]) == ExitCode.OK
     assert path.read_text(encoding="utf-8").startswith("###")
     assert [entry.name for entry in tmp_path.iterdir() if entry.suffix == ".part"] == []
+
+
+def test_a_file_that_appears_while_another_is_written_stays(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+
+    def texts() -> Iterator[str]:
+        yield "mine"
+        path.write_text("another's", encoding="utf-8")
+
+    with pytest.raises(UsageError, match="exists; --force overwrites it"):
+        write_file(path, texts(), force=False)
+    assert path.read_text(encoding="utf-8") == "another's"
+    write_file(path, ["mine"], force=True)
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_ends_the_writing_leaves_nothing(tmp_path: Path) -> None:
+    def texts() -> Iterator[str]:
+        yield "half"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_file(tmp_path / "report.md", texts(), force=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_overwritten_file_keeps_who_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o600)
+    write_file(path, ["new"], force=True)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_a_pipe_is_not_replaced_by_a_file(trace: Path, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "pipe.md"
+    os.mkfifo(path)
+    assert main(["report", str(trace), "-o", str(path), "--force"]) == ExitCode.USAGE
+    assert path.is_fifo()
+    assert "is no file" in capsys.readouterr().err
 
 
 def test_a_limit_counts_rows_and_0_lifts_it(trace: Path, capsys: Capture) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -67,14 +69,16 @@ def _discard(stream: TextIO) -> None:
 def expect_writable(path: Path, *, force: bool) -> None:
     """UsageError when the file is there and may not be replaced, or cannot be put there; asked before any work."""
     try:
-        is_there = bool(path.lstat())
+        mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        is_there = False
+        mode = None
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
     if path.is_dir():
         raise UsageError(f"{path} is a directory; name a file in it")
-    if is_there and not force:
+    if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        raise UsageError(f"{path} is no file: a pipe, a socket or a device; leave -o out and redirect the output to it")
+    if mode is not None and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
     if path.is_symlink():
         raise UsageError(f"{path} is a link; name the file that it leads to, or another")
@@ -91,16 +95,24 @@ def exists(path: Path) -> bool:
 
 
 def write_file(path: Path, texts: Iterable[str], *, force: bool) -> None:
-    """Write the whole file or nothing; UsageError when it cannot be written."""
+    """Write the whole file or nothing; UsageError when it cannot be written, or another took its place meanwhile."""
     expect_writable(path, force=force)
     part = path.with_name(f".tracelens.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(texts)
+        if force and exists(path):
+            shutil.copymode(path, part)
+        elif not force:
+            path.open("x").close()
         part.replace(path)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists; --force overwrites it") from error
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def is_colored(stream: TextIO) -> bool:
