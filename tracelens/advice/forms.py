@@ -153,8 +153,7 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         host=left * region.host,
         operators=left * region.operators,
         recorded=left * region.recorded,
-        outside=max(region.outside - saved * region.recorded, 0.0),
-        apart=0.0,
+        outside=replace(region.outside, idle=max(region.outside.idle - saved * region.recorded, 0.0), apart=0.0),
         changes=NONE,
     )
 

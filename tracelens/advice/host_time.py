@@ -30,7 +30,7 @@ def within_scale(region: Region) -> Estimate:
 
 def _kept(region: Region) -> float:
     """Share of the traced host time in work outside PyTorch."""
-    return min(region.outside / max(region.host, 1.0), 1.0)
+    return min(region.outside.idle / max(region.host, 1.0), 1.0)
 
 
 def unrecorded(region: Region) -> float:
@@ -56,14 +56,15 @@ def with_outside(inside: Estimate, region: Region) -> Estimate:
 
 def beside(region: Region) -> float:
     """Host time in ns of work outside while the device works on, or would if it had more to do."""
-    return region.outside - region.apart + min(within_scale(region).mid, 1.0) * region.covered
+    outside = region.outside
+    return outside.idle - outside.apart + min(within_scale(region).mid, 1.0) * outside.covered
 
 
 def after_waits(inside: Estimate, region: Region) -> Estimate:
     """A step whose device idles while the host works outside after a wait."""
-    low = min(within_scale(region).low, 1.0) * region.apart
-    apart = Estimate(region.apart, low, region.apart)
-    return inside + apart.told("apart_ns", apart_ns=region.apart) if region.apart else inside
+    traced = region.outside.apart
+    apart = Estimate(traced, min(within_scale(region).low, 1.0) * traced, traced)
+    return inside + apart.told("apart_ns", apart_ns=traced) if traced else inside
 
 
 def replay_floor(region: Region) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -34,15 +35,25 @@ def stretches(analysis: Analysis) -> Int64s:
     return _long(subtract(found, _dispatching(analysis))) if len(found) else found
 
 
-def outside_ns(analysis: Analysis) -> tuple[float, float, float]:
-    """Time per counted step in which the device waits for such work, as traced; how much of that comes after a wait,
-    with too little launched since to work on meanwhile; and how long the host did that work while the device was busy
-    still."""
+@dataclass(frozen=True)
+class Outside:
+    """Host time of a step in such work, in ns as traced."""
+
+    idle: float = 0.0
+    """While the device waits for it."""
+    apart: float = 0.0
+    """What of that follows a wait, with too little launched since to work on meanwhile."""
+    covered: float = 0.0
+    """While the device was busy still."""
+
+
+def find_outside(analysis: Analysis) -> Outside:
+    """Time per counted step in such work."""
     parts = _idle(analysis, Part.DISPATCH_INPUT, Part.DISPATCH_ALLOCATOR)
     found = np.concatenate((stretches(analysis), parts, intersect(_fetches(analysis), _idle(analysis, *DISPATCH))))
     idle, steps = union(found[:, 0], found[:, 1]), max(len(analysis.window.tiles), 1)
     apart, covered = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
-    return length(idle) / steps, apart / steps, covered / steps
+    return Outside(length(idle) / steps, apart / steps, covered / steps)
 
 
 def _whole(analysis: Analysis, idle: Int64s) -> Int64s:

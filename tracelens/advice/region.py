@@ -12,7 +12,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.arguments import parsed, product
 from tracelens.advice.changes import Changes, find_changes
 from tracelens.advice.fed_back import first_fed
-from tracelens.advice.outside import outside_ns
+from tracelens.advice.outside import Outside, find_outside
 from tracelens.analysis.clocks import clocks_agree
 from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work
 from tracelens.analysis.results import Analysis, Steps
@@ -63,12 +63,8 @@ class Region:
     busy: float
     """Time in which the device is busy, other steps' work included: that of the mean counted step, for as much work
     as this one has."""
-    outside: float
-    """Host time of a step in which the device waits for work that is no part of any form, as traced."""
-    apart: float
-    """What of that follows a wait, with too little launched since to work on meanwhile."""
-    covered: float
-    """Host time of the same work, as traced, while the device was busy still."""
+    outside: Outside
+    """Host time of work that is no part of any form."""
     training: bool
     optimizer: str | None
     """Class of the optimizer that steps in it; None without one."""
@@ -114,7 +110,6 @@ def find_region(analysis: Analysis) -> Region | None:
     call = trace.links.launch[work].astype(np.int64)
     waits = _last_of_each(trace, host.waits())
     fork, source = host.edges(call)
-    outside, apart, covered = outside_ns(mean) if clocks_agree(trace) else (0.0, 0.0, 0.0)
     return Region(
         trace=trace,
         work=work,
@@ -133,9 +128,7 @@ def find_region(analysis: Analysis) -> Region | None:
         operators=float((trace.events.category[host.rows] == Category.OPERATOR).sum()),
         recorded=_per_step(mean, mean.attribution.window_ns),
         busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
-        outside=outside,
-        apart=apart,
-        covered=covered,
+        outside=find_outside(mean) if clocks_agree(trace) else Outside(),
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),

@@ -11,6 +11,7 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.forms import cannot
 from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import as_compiled, host_scale
+from tracelens.advice.outside import Outside
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
@@ -47,4 +48,4 @@ def _with_host(region: Region) -> Region:
     no longer than it did in the trace."""
     scale = min(host_scale(region).mid, 1.0)
     host, idle = scale * region.host, scale * max(region.recorded - region.busy, 0.0)
-    return replace(region, outside=host, apart=min(host, idle) if len(region.waits) else 0.0, covered=0.0)
+    return replace(region, outside=Outside(host, min(host, idle) if len(region.waits) else 0.0))
