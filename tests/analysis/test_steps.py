@@ -157,6 +157,30 @@ def test_the_thread_whose_steps_hold_the_launches_leads() -> None:
     assert len(find_steps(builder.trace(), 0).window.tiles) == 2
 
 
+@pytest.mark.parametrize("name", ["ProfilerStep#9", "step"])
+def test_one_step_around_all_others_is_none_of_them(name: str) -> None:
+    builder = steps_of([100, 100, 100]) if name != "step" else loops("step")
+    steps = find_steps(builder.annotation(name, 0, 395).recorded(400).trace(), 0)
+    assert len(steps.window.tiles) == (2 if name != "step" else 3)
+    assert any(note.endswith("left out: the others lie in it") for note in steps.notes)
+
+
+def test_one_step_in_another_is_part_of_it() -> None:
+    steps = find_steps(steps_of([100]).step(7, 10, 50).trace(), 0)
+    assert (steps.window.kind, tiles_us(steps)) == ("single_step", [[0, 100]])
+
+
+def test_steps_that_the_device_alone_repeats_count_where_the_host_has_none() -> None:
+    builder = steps_of([100, 110, 90], lag=30)
+    builder.events = [event for event in builder.events if event["cat"] != "user_annotation"]
+    for number, at in enumerate((40, 140, 250)):
+        builder.device_annotation(f"ProfilerStep#{number}", at, 30).device_annotation("forward", at, 5)
+    steps = find_steps(builder.trace(), 0)
+    assert (steps.window.kind, steps.window.name) == ("profiler_step", "ProfilerStep")
+    assert tiles_us(steps) == [[40, 140], [140, 250]]
+    assert (steps.host / 1000).tolist() == [[10, 110], [110, 220]]
+
+
 def test_unlinked_work_at_the_head_belongs_to_no_step() -> None:
     trace = steps_of([100, 100, 100]).kernel("stray", 0, 15).trace()
     steps = find_steps(trace, 0)

@@ -69,6 +69,25 @@ def profiler_steps(trace: Trace, lanes: Bools, calls: Int64s) -> Marks | None:
     return _marks(trace, "profiler_step", PROFILER_STEP, rows[named(trace, rows, _STEP)], calls)
 
 
+def device_steps(trace: Trace, device: int, linked: Int64s) -> Marks | None:
+    """ProfilerStep#N as a device's streams repeat them, for recordings that lack the host's own: each begins with the
+    first launch of the work that runs from its start on. linked: rows of the device's work that have a launch."""
+    events, place = trace.events, np.array([pid == str(device) for pid in trace.lanes.pid], dtype=np.bool_)
+    rows = np.flatnonzero(events.category == Category.DEVICE_ANNOTATION)
+    rows = rows[place[events.lane[rows]]]
+    rows = rows[named(trace, rows, _STEP)]
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    starts = np.sort(events.start[rows[np.unique(events.name[rows], return_index=True)[1]]])
+    step = np.searchsorted(starts, events.start[linked], side="right") - 1
+    launched = events.start[trace.links.launch[linked]]
+    order = np.lexsort((launched, step))[np.count_nonzero(step < 0) :]
+    first = np.unique(step[order], return_index=True)[1]
+    if not len(first):
+        return None
+    note = "steps are those that the device's streams repeat: the host's annotations are missing"
+    return Marks("profiler_step", PROFILER_STEP, np.unique(launched[order[first]]), recorded_end(trace) + 1, (note,))
+
+
 def repeating_annotation(trace: Trace, lanes: Bools, calls: Int64s) -> Marks | None:
     """Optimizer or data loader annotation that repeats, else a user's that leads the same work each time.
 
@@ -140,7 +159,7 @@ def _grouped(trace: Trace, rows: Int64s, key: Callable[[str], str]) -> dict[str,
 
 
 def _marks(trace: Trace, kind: str, name: str, rows: Int64s, calls: Int64s) -> Marks | None:
-    """Marks at the starts of rows that lie in no other of them, on the thread that they lead; None without rows.
+    """Marks at the starts of rows, on the thread that they lead, on the level of steps; None without rows.
 
     The last of an annotation's repetitions goes on to the end of the recording: the annotation may mark no more
     than the step's beginning.
@@ -154,10 +173,28 @@ def _marks(trace: Trace, kind: str, name: str, rows: Int64s, calls: Int64s) -> M
         notes += (f"{len(rows) - len(sound)} x {name} left out: its duration is broken",)
     if len(mine) < len(sound):
         notes += (f"{len(sound) - len(mine)} x {name} left out: on other threads",)
-    start, end = trace.events.start[mine], trace.events.end[mine]
-    outer = np.append(True, end[1:] > np.maximum.accumulate(end)[:-1])[: len(mine)]
-    repeats = kind == "annotation" and np.count_nonzero(outer) > 1
-    return Marks(kind, name, start[outer], recorded_end(trace) + 1 if repeats else int(end.max(initial=0)), notes)
+    mine = mine[np.lexsort((-trace.events.end[mine], trace.events.start[mine]))]
+    level = _step_level(trace, mine)
+    if len(level) and level[0] != mine[0]:
+        notes += (f"1 x {name} left out: the others lie in it",)
+    start, end = trace.events.start[level], int(trace.events.end[level].max(initial=0))
+    repeats = kind == "annotation" and len(level) > 1
+    return Marks(kind, name, start, recorded_end(trace) + 1 if repeats else end, notes)
+
+
+def _step_level(trace: Trace, rows: Int64s) -> Int64s:
+    """Of rows, by start and the longest first, those that lie in no other; where that is one alone, those right within
+    it if there are several."""
+    outer = _outermost(trace, rows)
+    inner = rows[~outer]
+    inner = inner[_outermost(trace, inner)] if outer.sum() == 1 else inner[:0]
+    return inner if len(inner) > 1 else rows[outer]
+
+
+def _outermost(trace: Trace, rows: Int64s) -> Bools:
+    """Mask of the rows, in that order, that lie in no other."""
+    end = trace.events.end[rows]
+    return np.append(True, end[1:] > np.maximum.accumulate(end)[:-1])[: len(rows)]
 
 
 def _leading_lane(trace: Trace, rows: Int64s, calls: Int64s) -> int:

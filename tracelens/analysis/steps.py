@@ -11,6 +11,7 @@ import numpy as np
 from tracelens.analysis.extent import HOST, device_ids, device_rows, recorded_end
 from tracelens.analysis.marks import (
     Marks,
+    device_steps,
     is_one_step,
     launch_period,
     named_annotation,
@@ -79,7 +80,7 @@ def _work_of(trace: Trace, device: int) -> _Work:
 
 def _unnamed(work: _Work) -> Steps:
     trace, lanes, calls = work.trace, work.threads.process, work.calls
-    marks = profiler_steps(trace, lanes, calls)
+    marks = profiler_steps(trace, lanes, calls) or device_steps(trace, work.device, work.linked)
     steps = _from_marks(work, marks) or _repeated(work, repeating_annotation(trace, lanes, calls))
     steps = steps or _repeated(work, launch_period(trace, work.rows)) or _whole(work)
     dropped = marks.notes if marks and steps.window.kind not in ("profiler_step", "single_step") else ()
