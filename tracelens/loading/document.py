@@ -88,6 +88,8 @@ class Document:
             shown = one_line(", ".join(list(self.metadata)[:5])) or "none"
             cut = self._is_broken_off() or self._repairs.made(CUT)
             kind = f"JSON {'cut short before any' if cut else 'without'} {EVENTS} (its keys: {shown})"
+            if EVENTS in self.metadata:
+                kind, cut = f"JSON whose {EVENTS} are no array of events; give the file that the profiler wrote", False
             raise self._refusal(kind_of_keys(self.metadata) or (f"{kind}; copy it again" if cut else kind))
 
     def _read_member(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Final
 
@@ -29,6 +30,11 @@ _MAGIC: Final = (
     (b"\xff\xfe", "text in UTF-16; convert it to UTF-8 first"),
     (b"\xfe\xff", "text in UTF-16; convert it to UTF-8 first"),
 )
+_WIDE: Final = (
+    (re.compile(rb"[{\[]\0\0\0|\0\0\0[{\[]"), "text in UTF-32; convert it to UTF-8 first"),
+    (re.compile(rb"[{\[]\0[^\0]\0|\0[{\[]\0[^\0]"), "text in UTF-16; convert it to UTF-8 first"),
+)
+"""How JSON begins in encodings that do not say which they are."""
 _TAR_MAGIC: Final = (257, b"ustar")
 
 _FIRST_KEYS: Final = {
@@ -67,7 +73,8 @@ def kind_of_bytes(head: bytes) -> str:
     if head[start : start + len(magic)] == magic:
         return "a tar archive; unpack it and name the trace inside"
     known = next((name for magic, name in _MAGIC if head.startswith(magic)), "")
-    return known or _kind_of_text(head)
+    wide = next((name for begins, name in _WIDE if begins.match(head)), "")
+    return known or wide or _kind_of_text(head)
 
 
 def _kind_of_text(head: bytes) -> str:
