@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from capture.campaign import GRAPH_FORMS, Campaign, Interrupted, first_job
 from capture.job import Job, Plan, Target
+from capture.launcher import interrupt_at_every_end
 from capture.manifest import RunDirectory, RunDirectoryError
 from capture.own_code import find_function
 from capture.progress import say
@@ -185,6 +186,7 @@ def _run(options: argparse.Namespace, argv: list[str]) -> int:
     say(f"{options.script} runs once per form ({forms}); so do its side effects. Run: {path}")
     campaign = Campaign(_job(options, target, directory.work, run), options.forms, directory, options.timeout, Tape(0))
     complete, code = False, INTERRUPTED
+    interrupt_at_every_end()
     try:
         code = campaign.run()
         complete = True

@@ -53,6 +53,15 @@ class Outcome:
         return job.with_(plan=plan, target=Target(**self.result["target"]))
 
 
+def interrupt_at_every_end() -> None:
+    """Take a request to end, or the loss of the terminal, as Ctrl-C, so that no child is left; what nohup and its
+    like ignore stays ignored."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
 def run_form(job: Job, tape: Tape, log: Path | None, timeout: float, line: Line) -> Outcome:
     """Run one form to its end, its time limit or Ctrl-C; a log takes its output, else it passes through."""
     job.work.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,9 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +69,43 @@ def test_interrupt_leaves_what_was_finished(interrupted: Captured) -> None:
     assert not interrupted.manifest["complete"]
     assert interrupted.form("eager")["trace"] == "eager.pt.trace.json.gz"
     assert interrupted.trace("eager")["tracelens"]["form"] == "eager"
+
+
+PARENT = """
+    import subprocess
+    import sys
+    import time
+    from pathlib import Path
+
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
+    Path("child").write_text(str(child.pid))
+    time.sleep(300)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells of processes in files")
+@pytest.mark.parametrize("ending", ["SIGHUP", "SIGTERM"])
+def test_what_ends_the_command_ends_all_that_the_script_started(ending: str, workshop: Workshop) -> None:
+    workshop.write(PARENT)
+    process = workshop.start("--forms", "eager", "script.py")
+    child, deadline = workshop.folder / "child", time.monotonic() + 60
+    while not (child.exists() and child.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, ending))
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    while is_running(int(child.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_running(int(child.read_text()))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and has not ended; one that nobody waits for stays as a name."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 def test_function_of_an_imported_file_is_the_whole_step_and_settings_before_torch_count(interrupted: Captured) -> None:

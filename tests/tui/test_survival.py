@@ -75,7 +75,7 @@ def test_a_window_that_is_dragged_while_the_app_starts_does_not_keep_it_from_dra
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux opens pseudo terminals in this way")
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
 def test_a_signal_that_comes_while_the_terminal_is_taken_gives_it_back(eager: Path, ending: signal.Signals) -> None:
     app = _App(eager)
     app.wait(b"?1049h")

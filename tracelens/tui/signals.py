@@ -18,7 +18,7 @@ def end_cleanly(end: Callable[[], object]) -> None:
     if WINDOWS:
         return
     loop = asyncio.get_running_loop()
-    for ending in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    for ending in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         loop.add_signal_handler(ending, end)
 
 
