@@ -99,19 +99,38 @@ def test_streams_forked_from_one_without_work_do_not_wait_for_each_other() -> No
     assert facts_of(first, *fork(), second).span(0).least == pytest.approx(80_000)
 
 
+def spacing(*beats: Beat) -> float:
+    """Of a graph's last node."""
+    facts = facts_of(*beats)
+    return float(graph_spacing(facts.region, facts.operators)[-1])
+
+
 def test_nodes_after_short_work_wait_for_memory_where_the_weights_fill_the_cache() -> None:
-    def spacing(layers: int, runs: float) -> float:
-        return float(graph_spacing(region_of(*[gemm(runs, 1024)] * layers))[-1])
-
-    assert spacing(10, 3) == C.NODE_SPACING
-    assert spacing(20, 3) == C.COLD_NODE_SPACING
-    assert spacing(20, 30) == C.NODE_SPACING
+    assert spacing(*[gemm(3, 1024)] * 10) == C.NODE_SPACING
+    assert spacing(*[gemm(3, 1024)] * 20) == C.COLD_NODE_SPACING
+    assert spacing(*[gemm(30, 1024)] * 20) == C.NODE_SPACING
 
 
-def test_replays_range_holds_a_graph_that_stays_in_the_cache_and_one_that_does_not() -> None:
+def test_rows_gathered_of_tables_fill_the_cache_like_weights() -> None:
+    def gathered(rows: int) -> Beat:
+        return op("aten::embedding", 3, shapes=[[1 << 20, 1024], [rows]], dtypes=["float", "long int"])
+
+    assert spacing(*[gathered(16), pointwise(3)] * 4) == C.NODE_SPACING
+    assert spacing(*[gathered(4096), pointwise(3)] * 4) == C.COLD_NODE_SPACING
+
+
+def test_training_keeps_what_its_layers_make_and_inference_gives_it_back() -> None:
+    engine = op("autograd::engine::evaluate_function: AddBackward0", 2, kernel="elementwise_kernel")
+    few, many = ([pointwise(3, size=1 << 20)] * layers for layers in (20, 40))
+    assert spacing(*many) == spacing(engine, *few) == C.NODE_SPACING
+    assert spacing(engine, *many) == C.COLD_NODE_SPACING
+
+
+def test_replays_range_reaches_half_way_to_a_graph_that_leaves_the_cache() -> None:
     few, many = (predict_replay(facts_of(*[pointwise(3)] * layers)) for layers in (100, 200))
+    half = (C.NODE_SPACING + C.COLD_NODE_SPACING) / 2
     assert (many.mid - few.mid) / 100 == pytest.approx(3_000 + C.NODE_SPACING)
-    assert (many.high - few.high) / 100 == pytest.approx(C.DEVICE_SPREAD[1] * (3_000 + C.COLD_NODE_SPACING))
+    assert (many.high - few.high) / 100 == pytest.approx(C.DEVICE_SPREAD[1] * (3_000 + half))
     assert (many.low - few.low) / 100 == pytest.approx(C.DEVICE_SPREAD[0] * (3_000 + C.NODE_SPACING))
 
 
@@ -220,7 +239,15 @@ def test_heads_that_read_tensors_of_the_same_sizes_read_the_same() -> None:
         return input_copies(region_of(home, side), 4_000.0).mid
 
     assert beside([[0]]) == pytest.approx(C.INPUT_COPY + 2 * 4 * (1 << 20) / 4_000)
-    assert beside([[8]]) == pytest.approx(C.INPUT_COPY + 4 * 4 * (1 << 20) / 4_000)
+    assert beside([[8]]) == pytest.approx(2 * C.INPUT_COPY + 4 * 4 * (1 << 20) / 4_000)
+
+
+def test_each_tensor_of_a_list_is_copied_on_its_own() -> None:
+    def copies(shapes: list[list[int]]) -> float:
+        joined = op("aten::cat", 50, shapes=[shapes, []], dtypes=["TensorList", "Scalar"])
+        return input_copies(region_of(joined, gemm(50)), 4_000.0).mid
+
+    assert copies([[1024]] * 16) - copies([[16 * 1024]]) == pytest.approx(15 * C.INPUT_COPY)
 
 
 def test_the_same_call_on_nothing_but_one_tensor_is_of_another_tensor() -> None:
@@ -232,7 +259,7 @@ def test_the_same_call_on_nothing_but_one_tensor_is_of_another_tensor() -> None:
         )
         return input_copies(region_of(home, side), 4_000.0).mid
 
-    once, twice = (C.INPUT_COPY + 2 * count * 4 * (1 << 20) / 4_000 for count in (1, 2))
+    once, twice = (count * (C.INPUT_COPY + 2 * 4 * (1 << 20) / 4_000) for count in (1, 2))
     assert beside("aten::pow", "2") == pytest.approx(twice)
     assert beside("aten::pow", "3") == pytest.approx(once)
     assert beside("aten::abs", "2") == pytest.approx(once)

@@ -74,9 +74,12 @@ COLD_NODE_SPACING: Final = 0.4 * US
 """Between kernel nodes of a graph that come from memory, not from the cache. [H200, 9 steps: 0.33 to 0.45]"""
 NODE_FETCH: Final = 8.0 * US
 """A node's work from which the next one is there in time, from memory too. [H200, traced gaps: alike after longer]"""
-CACHE_FOR_WEIGHTS: Final = 36 * 2**20
-"""Bytes of weights that leave room for the graph itself in the cache. [data sheet: 50 MB in all. H200: of 32 MiB and
-less 46 steps of 49 keep it, of 39 and more 8 of 9 do not]"""
+CACHE_FOR_STEP: Final = 36 * 2**20
+"""Bytes of a step's tensors that leave room for the graph itself in the cache. [data sheet: 50 MB in all. H200, traced
+gaps: of 33 MiB and less 26 steps of 26 keep it, of 45 and more 20 of 21 do not]"""
+DISTINCT: Final = 0.3
+"""Of what a training step's work is given, the share that it was not given before: forward, backward and update read a
+tensor in turn. [H200, traced gaps: 9 steps of up to 105 MiB stay in the cache, 9 of 166 and more do not]"""
 MEMSET_SPACING: Final = 1.7 * US
 """What a memset node adds to a graph. [H200, 17 steps of 4 and more: 0.4 to 6.0, median 1.9]"""
 GRAPH_LAUNCH: Final = 3.0 * US
@@ -85,7 +88,7 @@ REPLAY_FLOOR: Final = (25.0 * US, 40.0 * US)
 """Least and most host time of one replay: the copies into static inputs and the launch call. [H200, 4 steps: 26 to
 40 us]"""
 INPUT_COPY: Final = 1.5 * US
-"""Fixed cost of copying an input into its static buffer. [H200]"""
+"""Fixed cost of copying an input into its static buffer. [H200; steps of 16 and of 48 inputs: 1.8]"""
 DEVICE_SPREAD: Final = (0.96, 1.04)
 """Range of device time between runs: clocks, power, memory layout. [H200: three times 1.2 % rms; a power cap apart]"""
 BETWEEN_RUNS: Final = 1.012

@@ -88,7 +88,7 @@ def compile_device(facts: Facts) -> Compiled:
         library=float(duration[library].sum()),
         generated=min(slowdown(facts) * own, max(own, replaced)),
         library_kernels=int(library.sum()),
-        library_spacing=float(graph_spacing(region)[library].sum()),
+        library_spacing=float(graph_spacing(region, facts.operators)[library].sum()),
         generated_kernels=int(groups.kernels().sum()),
         library_calls=_outermost(region.trace, np.unique(calls[calls != ABSENT])),
         replaced=len(fused),

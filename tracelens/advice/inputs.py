@@ -28,17 +28,20 @@ TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
 """Operators whose first argument is a table of parameters; the input follows it."""
 VIEW: Final = re.compile(r"^aten::as_strided$")
 """The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
+UPDATES: Final = re.compile(r"^_foreach")
+"""Operators on lists of what is updated in place, hardly inputs one by one."""
 SPARSE: Final = re.compile(r"cusparse")
 """Kernels of a product with a sparse matrix, whose shape does not tell its size; the dense one comes last."""
 
 
 def input_copies(region: Region, bandwidth: float) -> Estimate:
-    """Device time to copy the step's inputs, in ns.
+    """Device time to copy the step's inputs, in ns: one copy for each operator that reads any, and for each of a list.
 
     A trace does not say which tensors are inputs; those of the step's first operator stand in for them, and those of
     the first on each stream that waited for nothing. There may be as much again, hence the range's end."""
-    copy = 2 * sum(_input_bytes(region)) / bandwidth
-    whole = C.INPUT_COPY + copy
+    read = _input_bytes(region)
+    copy = 2 * sum(read) / bandwidth
+    whole = C.INPUT_COPY * max(len(read), 1) + copy
     return Estimate(whole, copy, 2 * whole).told("input_copies_ns", input_copies_ns=whole)
 
 
@@ -46,13 +49,13 @@ def tree_copies(region: Region, bandwidth: float) -> Estimate:
     """The same under reduce-overhead, which copies with kernels of its own, and for each graph anew: one begins after
     each wait, whose first operator may read an input again."""
     rate = C.TREE_COPY_RATE * bandwidth
-    again = [size for size in _read_again(region) if 2 * size / rate > C.TREE_COPY]
+    again = [size for size in map(sum, _read_again(region)) if 2 * size / rate > C.TREE_COPY]
     copy = max(2 * sum(_input_bytes(region)) / rate, C.TREE_COPY) + 2 * sum(again) / rate
     return Estimate(copy, 0.5 * copy, 2 * copy).told("input_copies_ns", input_copies_ns=copy)
 
 
 def _input_bytes(region: Region) -> list[int]:
-    """Bytes of the inputs that heads of the step read; heads that read alike mostly read the same."""
+    """Bytes of each of the inputs that heads of the step read; heads that read alike mostly read the same."""
     if A.SHAPES not in region.trace.args:
         return []
     alike: dict[str, list[int]] = {}
@@ -61,7 +64,7 @@ def _input_bytes(region: Region) -> list[int]:
     read = [row for rows in alike.values() for row in rows[: _apart(region, rows)]]
     multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
     sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
-    return [_held(region, row, sparse=row in sparse) for row in read]
+    return [size for row in read for size in _held(region, row, sparse=row in sparse)]
 
 
 def _apart(region: Region, rows: list[int]) -> int:
@@ -72,7 +75,7 @@ def _apart(region: Region, rows: list[int]) -> int:
     return max(calls.values(), default=1)
 
 
-def _read_again(region: Region) -> list[int]:
+def _read_again(region: Region) -> list[list[int]]:
     """Bytes that the first operator after each wait reads, where it reads a tensor shaped like an input."""
     if A.SHAPES not in region.trace.args:
         return []
@@ -90,8 +93,8 @@ def _readers(region: Region) -> list[int]:
     return [_outermost(region, operator) for operator in dict.fromkeys(operators)]
 
 
-def _held(region: Region, row: int, *, sparse: bool = False) -> int:
-    return _activation_bytes(_name(region, row), _whole(region, row), *_arguments(region, row), sparse=sparse)
+def _held(region: Region, row: int, *, sparse: bool = False) -> list[int]:
+    return _activations(_name(region, row), _whole(region, row), *_arguments(region, row), sparse=sparse)
 
 
 def _heads(region: Region) -> list[int]:
@@ -159,17 +162,21 @@ def _tensors(shapes: list[Json]) -> list[list[int]]:
     return [dims for shape in shapes for dims in tensors(shape) if prod(dims)]
 
 
-def _activation_bytes(name: str, whole: dict[str, int], shapes: list[Json], dtypes: list[Json], *, sparse: bool) -> int:
-    """Bytes of the tensors that stand in for the step's inputs; of a part the whole, once for all parts alike."""
+def _activations(
+    name: str, whole: dict[str, int], shapes: list[Json], dtypes: list[Json], *, sparse: bool
+) -> list[int]:
+    """Bytes of each tensor that stands in for the step's inputs; of a part the whole, once for all parts alike."""
     held = [[max(whole.get(str(dims), 0), prod(dims)) for dims in tensors(shape)] for shape in shapes]
-    sizes = [sum(elements) * width(dtypes, at) for at, elements in enumerate(held)]
+    sizes = [[size for one in elements if (size := one * width(dtypes, at))] for at, elements in enumerate(held)]
+    filled = [size for size in sizes if size]
     if sparse:
-        return next((size for size in reversed(sizes) if size), 0)
+        return filled[-1] if filled else []
     given = [dims for shape in shapes for dims in tensors(shape)]
     if POINTWISE_PAIR.match(name) or (BATCHED.search(name) and all(len(dims) > 2 for dims in given)):
         own = [str(shape) if str(shape) in whole else at for at, shape in enumerate(shapes)]
-        return sum(dict(zip(own, sizes, strict=True)).values())
+        return [sum(map(sum, dict(zip(own, sizes, strict=True)).values()))]
     if OF_TWO.match(name):
-        return min((size for size in sizes if size), default=0)
+        return min(filled, key=sum) if filled else []
     at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0
-    return sizes[at] if at < len(sizes) else 0
+    read = sizes[at] if at < len(sizes) else []
+    return [sum(read)] if UPDATES.match(name) else read

@@ -9,8 +9,9 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.before import before
+from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
-from tracelens.advice.weights import weight_bytes
+from tracelens.advice.working_set import working_set
 from tracelens.model.events import ABSENT, Bools, Floats
 from tracelens.model.intervals import length, union
 from tracelens.model.once import once
@@ -35,12 +36,12 @@ class Span:
         return self.expected / self.most if self.most else 1.0
 
 
-def graph_spacing(region: Region, cold: bool | None = None) -> Floats:
+def graph_spacing(region: Region, operators: Operators, cold: bool | None = None) -> Floats:
     """(n) ns that each piece of work takes in a graph beside its duration.
 
     The device fetches what a node is to run while the node before it runs. Where the step's own data push that out of
-    the cache between two replays (`cold`; None: if its weights do), it comes from memory, too late after short work."""
-    cold = weight_bytes(region) > C.CACHE_FOR_WEIGHTS if cold is None else cold
+    the cache between two replays (`cold`; None: if they fill it), it comes from memory, too late after short work."""
+    cold = working_set(region, operators) > C.CACHE_FOR_STEP if cold is None else cold
     soon = before(region.duration < C.NODE_FETCH, False)
     node = np.where(soon & cold, C.COLD_NODE_SPACING, C.NODE_SPACING)
     return np.where(region.memset, C.NODE_SPACING + C.MEMSET_SPACING, node)

@@ -1,4 +1,4 @@
-"""The matrices of parameters that a step reads, and so what a graph finds of itself in the cache when it runs again."""
+"""The tensors that a step goes through, and so what a graph finds of itself in the cache when it runs again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, read_arguments, tensors, width
+from tracelens.advice.bandwidth import traffic
+from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
+from tracelens.advice.roles import Role
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Int64s
 from tracelens.model.names import named
@@ -18,6 +22,19 @@ SECOND: Final = re.compile(r"^aten::(?:mm|linear|(?:cudnn_|miopen_|mkldnn_)?conv
 """Operators whose second argument is the matrix of parameters."""
 THIRD: Final = re.compile(r"^aten::_?addmm\w*$")
 """... and whose third is: the first is the bias."""
+
+
+def working_set(region: Region, operators: Operators) -> float:
+    """Bytes of the step's tensors that take a place of their own in the cache.
+
+    Training keeps what its forward pass makes and updates what belongs to each parameter: a share of all that its work
+    is given. Without a backward pass one place serves layer after layer: the parameters count, and the rows that are
+    gathered of tables."""
+    if not region.training:
+        return weight_bytes(region) + float(operators.bytes[operators.gathers].sum())
+    lists, gone = operators.role == Role.FOREACH, operators.role == Role.VANISHES
+    given = np.where(lists, traffic(operators), np.where(gone, 0.0, operators.bytes))
+    return C.DISTINCT * float(given.sum())
 
 
 def weight_bytes(region: Region) -> float:
