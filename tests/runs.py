@@ -24,7 +24,7 @@ def host_bound() -> TraceBuilder:
         built.step(step, start=at, dur=1_000)
         for kernel in range(KERNELS):
             start = at + 50 * kernel
-            built.op("aten::add", start=start, dur=40, shapes=[[64, 64], [64, 64]], dtypes=["float", "float"])
+            built.op("aten::add", start=start, dur=40, shapes=[[512, 512], [512, 512]], dtypes=["float", "float"])
             built.launch("void at::native::vectorized_elementwise_kernel<4, add>", start + 20, 6, at=start + 30, runs=5)
     return built
 
