@@ -76,10 +76,10 @@ NODE_FETCH: Final = 8.0 * US
 """A node's work from which the next one is there in time, from memory too. [H200, traced gaps: alike after longer]"""
 CACHE_FOR_STEP: Final = 36 * 2**20
 """Bytes of a step's tensors that leave room for the graph itself in the cache. [data sheet: 50 MB in all. H200, traced
-gaps: of 33 MiB and less 26 steps of 26 keep it, of 45 and more 20 of 21 do not]"""
+gaps: 27 steps of 33 MiB and less keep it, 11 of 12 of 50 and more do not]"""
 DISTINCT: Final = 0.3
 """Of what a training step's work is given, the share that it was not given before: forward, backward and update read a
-tensor in turn. [H200, traced gaps: 9 steps of up to 105 MiB stay in the cache, 9 of 166 and more do not]"""
+tensor in turn. [H200, traced gaps: 9 steps given up to 109 MiB stay in the cache, 9 given 167 and more do not]"""
 MEMSET_SPACING: Final = 1.7 * US
 """What a memset node adds to a graph. [H200, 17 steps of 4 and more: 0.4 to 6.0, median 1.9]"""
 GRAPH_LAUNCH: Final = 3.0 * US
