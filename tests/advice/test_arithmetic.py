@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, op
+from tests.advice.story import Beat, gemm, op
 from tests.advice.test_fusion import BIG, compiled, pointwise
 from tracelens.advice import constants as C
 
@@ -42,3 +42,23 @@ def test_a_pooling_reads_each_element_for_all_the_windows_that_it_is_in() -> Non
     more = pooled(7, "[1, 1]") - pooled(5, "[1, 1]")
     assert more == pytest.approx((49 - 25) * C.WINDOW_READ * BIG, rel=0.01)
     assert pooled(4, "[]") == pooled(2, "[2, 2]") < pooled(9, "[2]") < pooled(9, "[1]")
+
+
+def tabled(name: str, readers: int, *, size: int = 1 << 12) -> float:
+    """Of work that reads what sines or something else of a small tensor gave."""
+    table = op(f"aten::{name}", 1, shapes=[[size]], dtypes=["float"])
+    reader = op("aten::mul", 20, shapes=[[1 << 10, 1 << 12], [1 << 12]], dtypes=["float", "float"])
+    product = gemm(5)
+    return compiled(table, table, product, *[reader] * readers, product).generated
+
+
+def test_sines_are_computed_anew_for_each_element_that_reads_them() -> None:
+    each = (C.SOFTWARE_FUNCTION + C.PLAIN_OPERATOR) * (1 << 22)
+    assert tabled("sin", 16) - tabled("sin", 8) == pytest.approx(8 * each, rel=0.01)
+    assert tabled("sin", 8, size=1 << 11) == pytest.approx(tabled("exp", 8, size=1 << 11), rel=0.01)
+
+
+def test_a_power_of_a_tensor_is_slower_than_one_of_a_number() -> None:
+    numbers = op("aten::pow", 500, shapes=[[BIG], []], dtypes=["float", "Scalar"], concrete=["", "2.2"])
+    tensors = op("aten::pow", 500, shapes=[[BIG], [BIG]], dtypes=["float", "float"], concrete=["", ""])
+    assert generated(tensors) > 4 * generated(numbers)

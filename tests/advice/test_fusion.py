@@ -448,3 +448,17 @@ def test_rows_read_by_unknown_indices_are_as_many_as_the_next_work_takes() -> No
     few, many = (op("aten::neg", 300, shapes=[[rows, 512]], dtypes=["float"]) for rows in (256, 1 << 16))
     assert compiled(gather, many).generated > 10 * compiled(gather, few).generated
     assert compiled(gather, gemm(5), many).generated > 10 * compiled(gather, gemm(5), few).generated
+
+
+def test_sorting_the_indices_of_a_scatter_is_no_kernel() -> None:
+    def scatter(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        given = {"shapes": [[512, 256], [512]], "dtypes": ["float", "long int"]}
+        trace.op("aten::embedding_dense_backward", clock.host, 40, **given)
+        for at, kernel in enumerate(("DeviceRadixSortOnesweep", "DeviceRadixSortOnesweep", "sum_and_scatter")):
+            starts = max(clock.drained, clock.host + 10 * at + 5)
+            trace.launch(kernel, clock.host + 10 * at + 1, 5, at=starts, runs=4)
+            clock.streams[7] = starts + 4
+        clock.host += 41
+
+    assert compiled(scatter).generated_kernels == 2

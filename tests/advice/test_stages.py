@@ -32,6 +32,28 @@ def test_so_does_a_normalisation_of_few_long_groups(groups: int, length: int, ke
     assert compiled(moments, pointwise()).generated_kernels == kernels + 1
 
 
+def rows(name: str, rows: int, row: int) -> Beat:
+    return op(name, 500, shapes=[[rows, row], [], []], dtypes=["float", "Scalar", ""], concrete=["", "[1]", ""])
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels"), [("aten::amax", 2), ("aten::_softmax", 4), ("aten::argmax", 1), ("aten::_log_softmax", 4)]
+)
+def test_few_long_rows_are_reduced_in_stages_like_one_value(name: str, kernels: int) -> None:
+    few, many = ((C.PLENTY_INNER - 1, 1 << 15), (C.PLENTY_INNER, 1 << 15))
+    assert compiled(rows(name, *few)).generated_kernels == kernels
+    assert compiled(rows(name, *many)).generated_kernels == 1
+    assert compiled(rows(name, few[0], C.SPLIT_INNER)).generated_kernels == 1
+
+
+def test_what_follows_a_normalisation_in_stages_reads_again_what_that_read() -> None:
+    shape = [[8, 1 << 20]]
+    sum_of = op("aten::add", 500, shapes=[*shape, *shape, []], dtypes=["float", "float", "Scalar"])
+    one = compiled(rows("aten::_softmax", 8, 1 << 20), rows("aten::amax", 8, 1 << 20))
+    two = compiled(sum_of, rows("aten::_softmax", 8, 1 << 20), rows("aten::amax", 8, 1 << 20))
+    assert two.generated > 1.8 * one.generated
+
+
 def test_a_normalisations_parameters_take_a_stage_for_each_of_their_gradients() -> None:
     def backward(trace: TraceBuilder, clock: Clock, step: int) -> None:
         del step

@@ -66,7 +66,7 @@ def _next_copy(operators: Operators, fused: Int64s) -> Bools:
 def _side_by_side(operators: Operators, fused: Int64s) -> Bools:
     """Reductions that follow one another over tensors of the same size read one tensor: one kernel makes them all."""
     role, elements, shrinks = operators.role[fused], operators.elements[fused], operators.shrinks[fused]
-    reduces = shrinks & np.isin(role, (Role.FULL, Role.COLUMN))
+    reduces = shrinks & ~operators.normalises[fused] & np.isin(role, (Role.FULL, Role.COLUMN))
     alike = (role == before(role, ABSENT)) & (elements == before(elements, -1))
     return alike & reduces & before(reduces, False)
 

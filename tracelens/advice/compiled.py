@@ -17,12 +17,14 @@ from tracelens.advice.host_time import (
     beside,
     call_gauge,
     host_scale,
+    launch_gauge,
     records,
     replay_floor,
     slowness,
     with_outside,
 )
 from tracelens.advice.inputs import input_copies, tree_copies
+from tracelens.advice.outside import LONG
 from tracelens.advice.parameters import layer_tensors
 from tracelens.advice.region import Region
 from tracelens.advice.terms import DEVICE, HOST, slower
@@ -48,6 +50,8 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         broken = Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
         return broken.told("eager_ns + broken_ns", "untraceable", eager_ns=eager.mid, broken_ns=extra)
     costs = _host(facts.region, compiled, pieces) | {"outside_ns": beside(facts.region)}
+    if facts.region.outside.idle >= LONG:
+        costs |= {"left_ns": slowness(facts.region) * (C.GUARDS + C.REGION_OVERHEAD)}
     if not len(facts.region.waits):
         costs |= {"awaited_ns": compiled.awaited}
     host = sum(costs.values())
@@ -115,7 +119,7 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
     calls += C.COMPLEX_CALL * _complex(region, compiled.library_calls)
     inputs = C.COMPILED_INPUT * layer_tensors(region)
     if region.training:
-        inputs = C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters
+        inputs = (C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters) / launch_gauge(region)
     launches = C.GENERATED_LAUNCH * compiled.generated_kernels
     own = {"guards_ns": C.GUARDS * pieces, "generated_launches_ns": launches}
     own |= {"library_calls_ns": calls, "parameters_ns": inputs}

@@ -149,6 +149,8 @@ TRANSCENDENTAL: Final = 0.6e-3
 SOFTWARE_FUNCTION: Final = 1.2e-3
 """ns per element for each function without an instruction of its own (sin, cos, erf) in generated code. [H200, 2
 steps]"""
+POWER_FUNCTION: Final = 4.0e-3
+"""ns per element for each power with an exponent of its own for each element in generated code. [H200, 2 kernels]"""
 WINDOW_READ: Final = 0.27e-3
 """ns for each element of a window that generated code reads for an element: through the first cache, in rows that are
 not aligned. [data sheet: 128 bytes a cycle in each of 132 multiprocessors at 1.75 GHz, two accesses a row; H200, 1
@@ -208,11 +210,12 @@ COMPLEX_CALL: Final = 12.0 * US
 through the dispatcher from Python. [H200, 5 steps: -6 to 20 us, four of them from 10]"""
 COMPILED_INPUT: Final = 3.0 * US
 """Host time of each tensor of a layer in compiled inference: its guard, its place among the inputs. [H200, 82 steps]"""
-COMPILED_TRAINING: Final = 900.0 * US
-"""Host time that the autograd engine and the optimizer's wrapper add to compiled training. [H200, 22 steps]"""
-COMPILED_PARAMETER: Final = 65.0 * US
-"""... for each parameter tensor: guards, unpacking, accumulating its gradient. [H200, 22 steps: rms 17 %
-leave-one-set-out; 32 % for a factor on all host time]"""
+COMPILED_TRAINING: Final = 770.0 * US
+"""Host time that the autograd engine and the optimizer's wrapper add to compiled training at the reference call. [H200,
+26 steps]"""
+COMPILED_PARAMETER: Final = 55.0 * US
+"""... for each parameter tensor: guards, unpacking, accumulating its gradient. [H200, 26 steps: median error 11 %
+leave-one-set-out, 16 % without the gauge of the call]"""
 COMPILED_SPREAD: Final = (0.65, 1.45)
 """Range of compiled host time around its estimate. [H200: leave-one-out error 14 % median, 23 % rms]"""
 COMPILED_SIGMA: Final = 0.37
@@ -231,6 +234,15 @@ SPLIT_PRODUCT: Final = 29.0 * US
 takes a kernel that splits the product. [H200, 2 steps: 28 and 30 us for 16 and 12 rows]"""
 NARROW: Final = 256
 """Columns of a narrow result. [H200: at 768 the kernel for few rows stays]"""
+ALIGNED: Final = 8
+"""Whole multiples of this are even dimensions of a half-precision matrix product: 16 bytes. [Inductor]"""
+PADDED_INTENSITY: Final = 103.0
+"""Elements multiplied per element moved from which the compiler tries to pad a product: half of the device's operations
+per byte. [Inductor; data sheet: 989 Tflop/s, 4.8 TB/s]"""
+PADDING_PAYS: Final = 1.1
+"""... and pads it where that is faster by this factor. [Inductor]"""
+DENSE_RATE: Final = 650e3
+"""Operations per ns of a half-precision matrix product with even dimensions. [H200: 490 to 910 Tflop/s]"""
 SINGLE_PRECISION_SPREAD: Final = (0.55, 1.05)
 """Range of single-precision matrix products, for which the compiler may call other kernels. [H200]"""
 UNSEEN_OPERATORS: Final = 3.0

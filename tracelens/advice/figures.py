@@ -29,7 +29,7 @@ FIGURES: Final = (
         (
             "advice.eager:predict_eager", "advice.eager:as_recorded", "advice.host_time:host_scale",
             "advice.host_time:within_scale", "advice.host_time:unrecorded", "advice.host_time:records",
-            "advice.host_time:_call",
+            "advice.host_time:_call", "advice.host_time:launch_gauge",
             "advice.host_time:call_gauge", "advice.schedule:eager_period", "advice.schedule", "advice.region",
             "analysis.typical:typical_steps",
         ),
@@ -41,7 +41,8 @@ FIGURES: Final = (
         (
             "advice.compiled:predict_compile", "advice.compiled:_host", "advice.parameters:layer_tensors",
             "advice.compiled:_device",
-            "advice.fusion:compile_device", "advice.fusion", "advice.generated", "advice.breaks", "advice.stages",
+            "advice.fusion:compile_device", "advice.fusion", "advice.padding", "advice.generated",
+            "advice.breaks", "advice.stages",
             "advice.operators", "advice.roles", "advice.patterns",
             "advice.host_time:with_outside", "advice.host_time:slowness",
         ),
@@ -63,8 +64,8 @@ FIGURES: Final = (
         "Step time when compiled and then replayed",
         (
             "advice.compiled:predict_both", "advice.compiled:_device", "advice.compiled:_trees",
-            "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.generated",
-            "advice.breaks", "advice.stages", "advice.operators", "advice.roles", "advice.patterns",
+            "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.padding",
+            "advice.generated", "advice.breaks", "advice.stages", "advice.operators", "advice.roles", "advice.patterns",
             "advice.inputs:input_copies", "advice.inputs:tree_copies",
         ),
         (*STEP, "forms.compile.step_ms", "forms.replay.step_ms"),

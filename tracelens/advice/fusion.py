@@ -13,6 +13,7 @@ from tracelens.advice.breaks import EQUAL_PARTS, libraries_before
 from tracelens.advice.facts import Facts
 from tracelens.advice.generated import Generated
 from tracelens.advice.operators import Operators
+from tracelens.advice.padding import padded
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.advice.roofline import slowdown
@@ -79,7 +80,7 @@ def compile_device(facts: Facts) -> Compiled:
     fused = _in_order(operators)
     groups = Generated(region, operators, fused)
     calls = operators.name[library & ~region.memset]
-    changed = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * region.duration
+    changed = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * padded(region, operators)
     duration = (
         np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.SPLIT_PRODUCT, changed) * overlap
     )

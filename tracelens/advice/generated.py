@@ -49,7 +49,8 @@ class Generated:
         return (1 + stages + zeroes + foreach).astype(np.int64)
 
     def times(self, bandwidth: float) -> Floats:
-        """Device time per group: bounded by traffic, arithmetic and the shortest kernel; never above eager."""
+        """Device time per group: bounded by traffic, arithmetic and the shortest kernel; not above eager, but for what
+        they compute anew."""
         reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
         shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
         moved = self._traffic() + self._read_again()
@@ -58,7 +59,8 @@ class Generated:
         least = np.maximum(shortest + latency + moved / bandwidth, self._arithmetic())
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
-        return np.where(self._alone(), self.eager, np.minimum(time, self.eager)) + self._copying(shortest)
+        most = self.eager + self._sum(self.operators.anew[self.work] * self.operators.elements[self.work])
+        return np.where(self._alone(), self.eager, np.minimum(time, most)) + self._copying(shortest)
 
     def _alone(self) -> Bools:
         """The pointwise kernels of a step in which no kernel has another to join: generated, each moves what it moved
@@ -74,7 +76,6 @@ class Generated:
         itself what parts share; the formula of a gradient reads what the forward pass stored."""
         full = self._full()
         inputs = np.where(full, self.operators.inputs[self.work], 0) - self._stored()
-        uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
         reads = np.where(full, self.operators.read[self.work], 0)
         shrinks = self.operators.shrinks[self.work]
         writes = np.where(full & ~shrinks, self.operators.written[self.work], 0)
@@ -82,9 +83,22 @@ class Generated:
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
         updated = self._sum(full & self.operators.updates[self.work])
         updated = np.where(updated > 1, updated, 0)
+        uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
         uses = np.clip(uses, 1, np.maximum(updated + 1, np.maximum(uses / C.READ_ONCE, 2 * self.parts)))
+        uses = self._anew(uses, reduced)
         beside = self._sum(self._stored() * reads) + self._residual(reads)
         return (uses * self._first(reads) + beside + self._last(writes) * np.maximum(~reduced, updated)) / reuse
+
+    def _anew(self, uses: Floats, reduced: Bools) -> Floats:
+        """External reads, of which those of a normalisation in stages come again for its second reduction, and for each
+        kernel from there to the next that stores what it makes of them."""
+        twice = self._any(self.operators.twice[self.work])
+        changes = np.diff(self.elements, prepend=-1) != 0
+        run = np.cumsum(changes | np.append(False, ~reduced)[: len(reduced)])
+        begun = np.cumsum(twice)
+        normalised = begun > np.append(0, begun)[np.searchsorted(run, run)]
+        most: Floats = np.maximum.accumulate(run * uses.max(initial=0.0) + uses) - run * uses.max(initial=0.0)
+        return np.where(normalised, most, uses).astype(np.float64) * (1 + twice.astype(np.int64))
 
     def _full(self) -> Bools:
         """Work on as many elements as the largest of its group."""
@@ -113,7 +127,7 @@ class Generated:
 
     def _arithmetic(self) -> Floats:
         held = (self.role == Role.ROW) & (self.operators.row[self.work] <= C.PERSISTENT_ROW)
-        cost = self.operators.arithmetic[self.work] + C.ROW_REDUCTION * held
+        cost = self.operators.arithmetic[self.work] + self.operators.anew[self.work] + C.ROW_REDUCTION * held
         return self._sum(cost * self.operators.elements[self.work])
 
     def _optimizer(self) -> Floats:

@@ -81,7 +81,12 @@ def as_compiled(region: Region) -> Region:
 
 def call_gauge(region: Region) -> float:
     """Time that the average host of the calibration takes over the traced one's, corrected by a measurement."""
-    return region.speed * (C.REFERENCE_CALL / _call(region)) ** C.GAUGE_POWER
+    return region.speed * launch_gauge(region)
+
+
+def launch_gauge(region: Region) -> float:
+    """The same from the trace's launch calls alone."""
+    return (C.REFERENCE_CALL / _call(region)) ** C.GAUGE_POWER
 
 
 def slowness(region: Region) -> float:

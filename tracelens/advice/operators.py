@@ -18,7 +18,8 @@ from tracelens.advice.indexed import with_indexed
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role, find_roles, given_in_place, inlined, reduced_dims
 from tracelens.advice.sizes import Sizes, read_sizes
-from tracelens.advice.stages import grouped, reduced, stages
+from tracelens.advice.stages import grouped, inner_in_stages, reduced, stages
+from tracelens.advice.tables import computed_anew
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
 from tracelens.model.names import named
@@ -55,10 +56,14 @@ class Operators:
     """A reduction: its result is smaller than the tensor it reads."""
     normalises: Bools
     """Two reductions in one operator, the second of what the first gave: a mean and a variance, a maximum and a sum."""
+    twice: Bools
+    """A normalisation of rows so few and so long that it reduces them twice in stages: it reads them for each."""
     stages: Floats
     """Kernels beside its first that a reduction takes."""
     arithmetic: Floats
     """ns per element that generated code spends on the operator's function."""
+    anew: Floats
+    """... and on tables that it computes where they are read."""
     product: Bools
     """A matrix product."""
     single_precision: Bools
@@ -109,17 +114,23 @@ def describe(region: Region) -> Operators:
     cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))
     whole = (plain[:, 0] > 0) & ~names.match(P.PARTS)
     roles = np.where(whole, Role.LIBRARY, find_roles(region, names, kernels, dims, sizes.row))
+    split = _split_rows(names, roles, sizes)
+    roles = np.where(split, Role.FULL, roles)
     from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
-    functions, product = [names.match(P.SOFTWARE), names.match(P.HARDWARE) & ~cheap], names.match(P.MATRIX_PRODUCT)
+    functions = [names.match(P.SOFTWARE), names.match(P.POWER) & (plain[:, 2] > 0), names.match(P.HARDWARE) & ~cheap]
+    costs = [C.SOFTWARE_FUNCTION, C.POWER_FUNCTION, C.TRANSCENDENTAL]
+    arithmetic = np.select(functions, costs, C.PLAIN_OPERATOR) + C.WINDOW_READ * _windows(trace, operator, names)
+    waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
     casts = names.match(P.COPY) & converts_parameters(trace, operator)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
     gone |= inlined(roles, sizes.elements) | given_in_place(roles, operator, product, sizes.listed)
     return Operators(
         role=np.where(gone, Role.VANISHES, roles),
         name=operator,
-        arithmetic=np.select(functions, [C.SOFTWARE_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR)
-        + C.WINDOW_READ * _windows(trace, operator, names),
-        stages=_stages(trace, operator, names, roles, sizes),
+        arithmetic=arithmetic,
+        anew=computed_anew(roles, sizes.elements, sizes.matched, waves, arithmetic),
+        stages=_stages(trace, operator, names, roles, sizes) + 2.0 * (split & _reduces_twice(names)),
+        twice=split & _reduces_twice(names),
         product=product,
         single_precision=product & (sizes.bytes == 4 * sizes.elements),
         from_host=from_host,
@@ -132,6 +143,7 @@ def describe(region: Region) -> Operators:
         standalone=names.match(P.SEQUENCE) | kernels.match(P.TO_CHANNELS_LAST) | casts,
         sums=names.match(P.SUM) & (sizes.inputs > 1),
         places=names.match(P.COPY) & around(trace, operator).match(P.PART_BACKWARD),
+        shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS) | split,
         **_flags(names, kernels),
         **_columns(names, sizes),
     )
@@ -151,6 +163,19 @@ def _stages(trace: Trace, operator: Int64s, names: Names, roles: Int64s, sizes: 
         elements=sizes.elements,
         parameters=names.match(P.NORM_BACKWARD),
     )
+
+
+def _split_rows(names: Names, roles: Int64s, sizes: Sizes[Floats]) -> Bools:
+    """Reductions along rows so few and so long that they are made in stages: like one to one value they end a kernel,
+    and what follows reads again what they read."""
+    reduces = names.match(P.NORMALISED) | (names.match(P.REDUCTION) & ~names.match(P.POSITION))
+    rows = sizes.elements / np.maximum(sizes.row, 1)
+    return (roles == Role.ROW) & reduces & inner_in_stages(sizes.row, rows)
+
+
+def _reduces_twice(names: Names) -> Bools:
+    """The second reduction is of what the first gave."""
+    return names.match(P.NORMALISED) & ~names.match(P.LAYER_NORM) & ~names.match(P.DIFFERENTIATES)
 
 
 def _windows(trace: Trace, operator: Int64s, names: Names) -> Floats:
@@ -186,7 +211,6 @@ def _columns(names: Names, sizes: Sizes[Floats]) -> dict[str, Any]:
 def _flags(names: Names, kernels: Names) -> dict[str, Bools]:
     """The columns of Operators that the names alone tell."""
     return {
-        "shrinks": names.match(P.REDUCTION) | names.match(P.VECTORS),
         "normalises": names.match(P.NORMALISED),
         "biased": names.match(P.BIASED),
         "bias_kernel": kernels.match(P.BIAS_KERNEL),
@@ -201,9 +225,15 @@ def _flags(names: Names, kernels: Names) -> dict[str, Bools]:
     }
 
 
-def _plain(dtypes: list[Json], concrete: list[Json]) -> tuple[float, float]:
-    """Whether any argument is complex, for which no code is generated; and whether the second is a small whole number
-    or a half, as the exponent of a square or a root."""
+def _plain(dtypes: list[Json], concrete: list[Json]) -> tuple[float, float, float]:
+    """Whether any argument is complex, for which no code is generated; whether the second is a small whole number or a
+    half, as the exponent of a square or a root; and whether it is none at all, as an exponent of its own for each
+    element."""
     given = concrete[1] if len(concrete) > 1 else ""
     number = float(given) if isinstance(given, str) and re.fullmatch(r"-?\d(?:\.0|\.5|\.)?", given) else None
-    return float(any("complex" in str(dtype) for dtype in dtypes)), float(number is not None and abs(number) <= 4)
+    small = number is not None and abs(number) <= 4
+    return (
+        float(any("complex" in str(dtype) for dtype in dtypes)),
+        float(small),
+        float(given == "" and len(concrete) > 1),
+    )

@@ -36,6 +36,8 @@ REDUCTION: Final = re.compile(
     r"|count_nonzero)$"
 )
 """Operators that only reduce."""
+POSITION: Final = re.compile(r"^arg")
+"""Reductions to a position, which are never made in stages. [Inductor's Reduction.num_splits]"""
 VECTORS: Final = re.compile(r"^(?:dot|vdot|mv|addmv)$")
 """Products with a vector: generated code multiplies and reduces."""
 DOT: Final = re.compile(r"dot$")
@@ -62,6 +64,8 @@ MOMENTS: Final = re.compile(r"Moments|welford", re.IGNORECASE)
 """Kernels that reduce for a normalisation of groups or instances."""
 POWER: Final = re.compile(r"^pow$")
 """A power, which is a product where its exponent is a small whole number."""
+WAVE: Final = re.compile(r"^(?:sin|cos)$")
+"""Sines and cosines, of which tables are made."""
 DIVISION: Final = re.compile(r"^div$")
 """A division, which is a product where it is by a number. [Inductor's lowering of div]"""
 COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")

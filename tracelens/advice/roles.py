@@ -73,9 +73,20 @@ def find_roles(region: Region, names: Names, kernels: Names, dims: Floats, row: 
     stays = _inside_library(region) | _accumulates(region) | _by_mask(region, names) | _differentiates(region)
     role = np.where(stays, Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
+    role = np.where(_sorts(role, operator), Role.VANISHES, role)
     gone = (role == Role.LIBRARY) & kernels.match(P.CONVERTS_LAYOUT) & flat & (not region.training)
     role = np.where(gone, Role.VANISHES, role)
     return np.where(gone & _converts_weight(region, kernels), Role.POINTWISE, role)
+
+
+def _sorts(role: Int64s, operator: Int64s) -> Bools:
+    """What an operator that writes with atomics does before its last kernel, such as sorting its indices: generated
+    code has no need of it."""
+    scatters = np.flatnonzero((role == Role.SCATTER) & (operator != ABSENT))[::-1]
+    _, last = np.unique(operator[scatters], return_index=True)
+    before_last = np.zeros(len(role), dtype=np.bool_)
+    before_last[np.delete(scatters, last)] = True
+    return before_last
 
 
 def _over_planes(region: Region) -> Bools:

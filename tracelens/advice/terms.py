@@ -72,6 +72,7 @@ TERMS: Final = {
     "generated_launches_ns": "Host time to launch the generated kernels.",
     "library_calls_ns": "Host time of the operators that stay calls.",
     "parameters_ns": "Host time for tensors that compiled code is given; in training of autograd as well.",
+    "left_ns": "Leaving compiled code for work outside, and entering it again.",
     "awaited_ns": "Copies from the host that compiled code waits for.",
     "begun_ns": "The device idle after waits until the host has begun the next piece.",
     "unsure_ns": "What the slower side is expected to take on top, as the host's time varies.",
