@@ -111,15 +111,12 @@ def describe(region: Region) -> Operators:
     sizes = with_indexed(trace, operator, names.match(P.INDEXED), names.match(P.LAYER_PRODUCT), sizes)
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), reduced_dims)
     dims = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
-    cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))
     whole = (plain[:, 0] > 0) & ~names.match(P.PARTS)
     roles = np.where(whole, Role.LIBRARY, find_roles(region, names, kernels, dims, sizes.row))
     split = _split_rows(names, roles, sizes)
     roles = np.where(split, Role.FULL, roles)
     from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
-    functions = [names.match(P.SOFTWARE), names.match(P.POWER) & (plain[:, 2] > 0), names.match(P.HARDWARE) & ~cheap]
-    costs = [C.SOFTWARE_FUNCTION, C.POWER_FUNCTION, C.TRANSCENDENTAL]
-    arithmetic = np.select(functions, costs, C.PLAIN_OPERATOR) + C.WINDOW_READ * _windows(trace, operator, names)
+    arithmetic = _arithmetic(names, plain, sizes) + C.WINDOW_READ * _windows(trace, operator, names)
     waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
     casts = names.match(P.COPY) & converts_parameters(trace, operator)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
@@ -135,11 +132,7 @@ def describe(region: Region) -> Operators:
         single_precision=product & (sizes.bytes == 4 * sizes.elements),
         from_host=from_host,
         in_place=from_host & ~around(trace, operator).match(P.CONVERTS),
-        updates=(sizes.inputs > 1)
-        & (operator != ABSENT)
-        & named(trace, operator, P.IN_PLACE)
-        & (roles == Role.POINTWISE)
-        & ~names.match(P.COPY),
+        updates=_updates(trace, operator, names, roles) & (sizes.inputs > 1),
         standalone=names.match(P.SEQUENCE) | kernels.match(P.TO_CHANNELS_LAST) | casts,
         sums=names.match(P.SUM) & (sizes.inputs > 1),
         places=names.match(P.COPY) & around(trace, operator).match(P.PART_BACKWARD),
@@ -165,6 +158,12 @@ def _stages(trace: Trace, operator: Int64s, names: Names, roles: Int64s, sizes: 
     )
 
 
+def _updates(trace: Trace, operator: Int64s, names: Names, roles: Int64s) -> Bools:
+    """Whether each operator computes in place."""
+    in_place = (operator != ABSENT) & named(trace, operator, P.IN_PLACE)
+    return in_place & (roles == Role.POINTWISE) & ~names.match(P.COPY)
+
+
 def _split_rows(names: Names, roles: Int64s, sizes: Sizes[Floats]) -> Bools:
     """Reductions along rows so few and so long that they are made in stages: like one to one value they end a kernel,
     and what follows reads again what they read."""
@@ -176,6 +175,13 @@ def _split_rows(names: Names, roles: Int64s, sizes: Sizes[Floats]) -> Bools:
 def _reduces_twice(names: Names) -> Bools:
     """The second reduction is of what the first gave."""
     return names.match(P.NORMALISED) & ~names.match(P.LAYER_NORM) & ~names.match(P.DIFFERENTIATES)
+
+
+def _arithmetic(names: Names, plain: Floats, sizes: Sizes[Floats]) -> Floats:
+    """ns per element that generated code spends on each operator's function; `plain`: what _plain tells of it."""
+    cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))
+    functions = [names.match(P.SOFTWARE), names.match(P.POWER) & (plain[:, 2] > 0), names.match(P.HARDWARE) & ~cheap]
+    return np.select(functions, [C.SOFTWARE_FUNCTION, C.POWER_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR)
 
 
 def _windows(trace: Trace, operator: Int64s, names: Names) -> Floats:
