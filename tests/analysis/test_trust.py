@@ -98,6 +98,30 @@ def test_another_thread_that_launches_as_much_in_each_step_launches_for_it(often
     assert check(spread(often, MAIN_THREAD + 1), "one_device").value == pytest.approx(share)
 
 
+def test_a_rare_copy_to_another_device_is_told_and_no_fault() -> None:
+    judged = trust(spread([0, 1, 0, 0, 0], MAIN_THREAD))
+    found = of(judged, "one_device")
+    assert found.value == pytest.approx(1 / 161)
+    assert found.message.startswith("0.6 % of the work")
+    assert judged.level == "ok"
+
+
+@pytest.mark.parametrize(("device", "remedy"), [(0, "a process of its own"), (1, "(--device 0)")])
+def test_the_device_that_runs_most_of_the_step_is_the_one_to_judge(device: int, remedy: str) -> None:
+    found = analyze(spread([10] * 5, MAIN_THREAD).trace(), device=device).trust
+    assert remedy in of(found, "one_device").message
+
+
+def test_a_thread_that_bears_its_own_steps_launches_for_no_other() -> None:
+    builder = spread([10] * 5, MAIN_THREAD + 1)
+    for number in range(5):
+        builder.annotation(f"ProfilerStep#{number}", 1000 * number, 1000, thread=MAIN_THREAD + 1)
+    for device in (0, 1):
+        found = analyze(builder.trace(), device=device).trust
+        assert of(found, "one_device").value == 0
+        assert found.level == "ok"
+
+
 @pytest.mark.parametrize(
     ("unlinked", "value", "level"), [(1, 12 / 13, "ok"), (4, 12 / 16, "degraded"), (20, 12 / 32, "unusable")]
 )
@@ -397,6 +421,22 @@ def test_events_with_values_that_cannot_be_read(unread: int, level: str) -> None
     found = trust(builder)
     assert found.level == level
     assert of(found, "values").value == pytest.approx(unread / (62 + unread))
+
+
+def test_a_stray_value_that_cannot_be_read_is_mended_without_a_doubt() -> None:
+    builder = sound(launches=600)
+    builder.raw({"ph": "X", "name": "lost", "pid": 1, "tid": 9, "ts": 0, "dur": 1, "cat": 7, "args": {}})
+    assert of(trust(builder), "values").value == pytest.approx(1 / 1203)
+    assert trust(builder).level == "ok"
+
+
+def test_work_without_a_duration_counts_against_the_devices_work(tmp_path: Path) -> None:
+    document = sound(launches=600).document()
+    next(event for event in document["traceEvents"] if event.get("cat") == "kernel")["dur"] = None
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(document))
+    found = of(analyze(load_trace(path), span="all").trust, "values")
+    assert (found.passed, found.value) == (False, pytest.approx(1 / 600))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 from tracelens.analysis.extent import believable, recorded_end
 from tracelens.analysis.periods import find_period
 from tracelens.errors import UsageError
-from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace, among
+from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Trace, among
 from tracelens.model.intervals import union
 from tracelens.model.names import named, names_of, tell_names
 
@@ -67,6 +67,12 @@ def profiler_steps(trace: Trace, lanes: Bools, calls: Int64s) -> Marks | None:
     calls: (k) rows of the calls that launched the device's work, by start, here and below."""
     rows = _annotations(trace, lanes)
     return _marks(trace, "profiler_step", PROFILER_STEP, rows[named(trace, rows, _STEP)], calls)
+
+
+def lanes_with_steps(trace: Trace) -> Int32s:
+    """Lanes that bear ProfilerStep#N annotations."""
+    rows = np.flatnonzero(among(trace.events.category, (Category.ANNOTATION, Category.OPERATOR)))
+    return np.unique(trace.events.lane[rows[named(trace, rows, _STEP)]])
 
 
 def device_steps(trace: Trace, device: int, linked: Int64s) -> Marks | None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.analysis.extent import device_rows
-from tracelens.analysis.marks import SAME_WORK
+from tracelens.analysis.marks import SAME_WORK, lanes_with_steps
 from tracelens.analysis.results import Steps
 from tracelens.analysis.strangers import processes
 from tracelens.analysis.tables.columns import in_tiles
@@ -101,25 +101,37 @@ def merged_share(trace: Trace, steps: Steps, work: Int64s) -> float | None:
 
 def elsewhere_share(trace: Trace, steps: Steps, device: int) -> float | None:
     """Share of the device work that the counted steps launch, by number or by time, whichever is more, that runs on
-    other devices.
+    other devices."""
+    rows = _launched_anywhere(trace, steps, device)
+    if not len(rows):
+        return None
+    time, other = trace.events.duration[rows], trace.events.device[rows] != device
+    return max(float(other.mean()), float(time[other].sum() / max(time.sum(), 1)))
+
+
+def busiest_device(trace: Trace, steps: Steps, device: int) -> int:
+    """The device that runs most of the work which a device's counted steps launch: itself where they launch none."""
+    devices, count = np.unique(trace.events.device[_launched_anywhere(trace, steps, device)], return_counts=True)
+    return int(devices[count.argmax()]) if len(devices) else device
+
+
+def _launched_anywhere(trace: Trace, steps: Steps, device: int) -> Int64s:
+    """Rows of the work that a device's counted steps launch on any.
 
     Other threads of the process launch for a step where they launch as much in each, as those of a module that is
-    spread over devices do."""
+    spread over devices do, and bear no steps of the profiler of their own."""
     events = trace.events
     work = np.flatnonzero(events.device_work())
     work = work[trace.links.launch[work] != ABSENT]
     launch = trace.links.launch[work]
-    own, other = steps.owner[launch] != ABSENT, events.device[work] != device
-    begun = events.start[launch]
+    own, begun, lane = steps.owner[launch] != ABSENT, events.start[launch], events.lane[launch]
     within = (begun >= steps.host[0, 0]) & (begun < steps.host[-1, 1]) if len(steps.host) else own
-    beside = other & ~own & within & steps.threads.process[events.lane[launch]]
+    beside = within & ~own & (events.device[work] != device)
+    beside &= steps.threads.process[lane] & ~np.isin(lane, lanes_with_steps(trace))
     launched = _per_step(steps, begun[beside])
     if len(launched) > 1 and launched.min() and np.ptp(launched) <= SAME_WORK * launched.max():
         own |= beside
-    if not own.any():
-        return None
-    time = events.duration[work[own]]
-    return max(float(other[own].mean()), float(time[other[own]].sum() / max(time.sum(), 1)))
+    return work[own]
 
 
 def _per_step(steps: Steps, time: Int64s) -> Int64s:
@@ -175,12 +187,13 @@ def misplaced_share(trace: Trace) -> float | None:
     return misplaced / complete if complete else None
 
 
-def unread_share(trace: Trace) -> float | None:
+def unread_share(trace: Trace, work: Int64s) -> float | None:
     """Share of all complete events that give a name, a category, a duration or arguments that cannot be read, or whose
-    kind cannot."""
+    kind cannot; of the device's work (rows) that of events without a duration, where that is more."""
     complete = int((trace.events.phase == ord("X")).sum())
-    unread = sum(repair.count for repair in trace.repairs if repair.kind in _UNREAD)
-    return min(unread / complete, 1.0) if complete else None
+    count = {kind: sum(repair.count for repair in trace.repairs if repair.kind == kind) for kind in _UNREAD}
+    endless = min(count[NO_DURATION], int((trace.events.duration[work] == 0).sum()))
+    return min(max(sum(count.values()) / complete, endless / max(len(work), 1)), 1.0) if complete else None
 
 
 def why_unlinked(trace: Trace) -> str:

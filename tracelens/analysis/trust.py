@@ -71,6 +71,14 @@ def _to_link(evidence: Evidence) -> str:
     return "so gaps cannot be explained; record CPU and device activities together and leave the file uncut"
 
 
+def _to_hold_the_step(evidence: Evidence) -> str:
+    """What makes one device's work that of the step."""
+    busiest = recording.busiest_device(evidence.trace, evidence.steps, evidence.timeline.device)
+    if busiest != evidence.timeline.device:
+        return f"judge the one that runs most of it (--device {busiest})"
+    return "give each device a process of its own (DistributedDataParallel), or record the step on one device"
+
+
 def _uneven_allocation(evidence: Evidence) -> float | None:
     """Allocator share of the window if some step does without, else 0."""
     timeline, tiles = evidence.timeline, evidence.steps.window.tiles
@@ -117,13 +125,14 @@ RULES: Final = (
         "calls alike; give the file of one of them, as export_chrome_trace wrote it",
     ),
     Rule(
-        "one_device",  # 0 on every real trace seen
+        "one_device",  # 0 on every real trace seen; a copy to a peer or a metric stays below
         lambda evidence: recording.elsewhere_share(evidence.trace, evidence.steps, evidence.timeline.device),
-        0.0,
+        0.02,
         0.05,
-        "the steps launch work on no other device",
+        "{share} of the work that a step launches runs on other devices",
         "{share} of the work that a step launches runs on other devices, so what one device shows is not the step's; "
-        "give each device a process of its own (DistributedDataParallel), or record the step on one device",
+        "{remedy}",
+        remedy=_to_hold_the_step,
     ),
     Rule(
         "short_launches",  # real traces: at least 1.1 us
@@ -319,8 +328,8 @@ RULES: Final = (
     ),
     Rule(
         "values",  # 0 on every real trace seen
-        lambda evidence: recording.unread_share(evidence.trace),
-        0.0,
+        lambda evidence: recording.unread_share(evidence.trace, evidence.work),
+        0.001,
         0.10,
         "events say what they are",
         "{share} of events give a name, category, duration, correlation or arguments that cannot be read: the file was "
