@@ -113,6 +113,14 @@ def test_kernels_that_all_run_too_slowly_slow_what_is_fused_of_them() -> None:
     assert "pointwise kernels that take 7" in told(slow)[0]
 
 
+def test_a_least_time_of_tiny_kernels_is_no_slow_memory() -> None:
+    """3 x 1024 floats are 12 kB: next to nothing; three tensors of 64 MB take an A100 about 150 us."""
+    tiny = [pointwise(4.7, 1024, host=30)] * 20
+    assert "as long as" not in told(on("NVIDIA A100-SXM4-40GB", step=tiny)[1])[0]
+    slow = told(on("NVIDIA A100-SXM4-40GB", step=[*tiny[:5], *[pointwise(1_500, 1 << 24)] * 20])[1])[0]
+    assert "x as long as NVIDIA A100-SXM4-40GB moves their bytes" in slow
+
+
 def test_a_kernel_that_no_traffic_explains_may_stay_as_it_is() -> None:
     _, found = on("NVIDIA H200", step=[*[pointwise(1.2, 1024, host=30)] * 40, pointwise(20_000, 1024, host=30)])
     assert found.forms["both"].high > 20

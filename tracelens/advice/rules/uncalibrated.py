@@ -8,7 +8,7 @@ from typing import Final
 from tracelens.advice.facts import facts_of
 from tracelens.advice.likeness import differences
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.roofline import contradictions
+from tracelens.advice.roofline import contradictions, slow_kernels
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Device
@@ -20,7 +20,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         return None
     trace, facts = analysis.trace, facts_of(analysis)
     device = next((known for known in trace.devices if known.id == analysis.device), Device(analysis.device, ""))
-    unlike = (*differences(trace, device), *(contradictions(facts) if facts else ()))
+    seen = (*slow_kernels(facts), *contradictions(facts)) if facts else ()
+    unlike = tuple(dict.fromkeys((*differences(trace, device), *seen)))
     if not unlike:
         return None
     return Finding(
