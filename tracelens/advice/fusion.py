@@ -80,7 +80,8 @@ def compile_device(facts: Facts) -> Compiled:
     fused = _in_order(operators)
     groups = Generated(region, operators, fused)
     calls = operators.name[library & ~region.memset]
-    changed = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * padded(region, operators)
+    products = padded(region, operators, facts.bandwidth.rate)
+    changed = np.where(unfused & (facts.share < 1), C.UNFUSED_BIAS, 1.0) * products
     duration = (
         np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.SPLIT_PRODUCT, changed) * overlap
     )

@@ -140,5 +140,7 @@ SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
 """Functions without an instruction of their own."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel|elementwise_kernel")
 """Kernels of a matrix product that only apply its bias and scale, or bring the bias to where it is added."""
+NARROW_LOADS: Final = re.compile(r"_(?:align|ldg)[124](?!\d)")
+"""Kernels of matrix products that load fewer than eight elements at once. [cuBLAS, CUTLASS]"""
 FEW_ROWS: Final = re.compile(r"^(?:void )?gemmSN_")
 """Kernels of cuBLAS for single-precision matrix products of few rows."""
