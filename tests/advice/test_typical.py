@@ -9,7 +9,7 @@ from tests.advice.cases.beats import pause
 from tests.advice.story import Beat, analysis, at_step, gemm, item, pointwise
 from tracelens.advice import advise
 from tracelens.advice.results import Advice
-from tracelens.analysis.typical import of_typical_steps, typical_steps
+from tracelens.analysis.typical import halves, of_typical_steps, typical_steps
 from tracelens.model.forms import FORMS
 
 HALF = [pointwise(2, host=30)] * 40
@@ -74,3 +74,21 @@ def test_half_of_the_steps_are_not_held_up(paused: tuple[int, ...], typical: int
     kept = typical_steps(found)
     assert len(kept) == 4
     assert kept.sum() == typical
+
+
+def test_the_range_holds_both_halves_of_the_steps() -> None:
+    found = analysis(*HALF, *(at_step(step, pause(50_000)) for step in (2, 3)), *HALF, steps=5)
+    tiles = found.window.tiles
+    length = np.sort(tiles[:, 1] - tiles[:, 0]) / 1e6
+    short, long = length[:2].mean(), length[2:].mean()
+    assert long > short + 49
+    assert halves(found) == (pytest.approx(short * 1e6), pytest.approx(long * 1e6))
+    eager = advise(found).forms["eager"]
+    assert eager.low is not None
+    assert eager.high is not None
+    assert eager.low <= short < long <= eager.high
+
+
+def test_steps_alike_and_a_single_pause_have_no_halves() -> None:
+    assert halves(analysis(*HALF, steps=5)) is None
+    assert halves(analysis(*HALF, at_step(2, pause(50_000)), *HALF, steps=5)) is None

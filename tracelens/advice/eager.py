@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
@@ -31,9 +33,15 @@ def as_recorded(facts: Facts, own: Estimate) -> Estimate:
     """The time of the trace's own form, no slower than it was traced, as profiling only ever slows a step.
 
     The range's end leaves room for how much runs differ, and for the power limit that a few traced steps do not
-    meet, where matrix work can reach it."""
+    meet, where matrix work can reach it. Where half of the steps are longer than their work explains, it holds the mean
+    of each half."""
     limit = facts.sustained
     slack = limit.high / limit.mid if limit.high > C.DEVICE_SPREAD[1] else C.BETWEEN_RUNS
     recorded = limit.mid * facts.region.recorded
-    known = own.at_most(recorded, slack)
+    known = _reaching(facts.region.halves, own.at_most(recorded, slack))
     return known.told("min({}, recorded_ns)", "as_recorded", recorded_ns=recorded) if recorded < own.mid else known
+
+
+def _reaching(ends: tuple[float, float] | None, known: Estimate) -> Estimate:
+    """The same mid with a range that holds both ends, if there are any."""
+    return replace(known, low=min(known.low, ends[0]), high=max(known.high, ends[1])) if ends else known

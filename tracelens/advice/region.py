@@ -16,7 +16,7 @@ from tracelens.advice.outside import Outside, find_outside
 from tracelens.analysis.clocks import clocks_agree
 from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work
 from tracelens.analysis.results import Analysis, Steps
-from tracelens.analysis.typical import of_typical_steps, typical_steps
+from tracelens.analysis.typical import halves, of_typical_steps, typical_steps
 from tracelens.analysis.waits import blocking_waits, repeated
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
 from tracelens.model.intervals import length, union
@@ -60,6 +60,8 @@ class Region:
     """Operators that the host ran in the step."""
     recorded: float
     """Mean length of the counted steps as traced: what no untraced step of this form exceeds."""
+    halves: tuple[float, float] | None
+    """Mean length of the short and of the long steps, where half of them are longer than their work explains."""
     busy: float
     """Time in which the device is busy, other steps' work included: that of the mean counted step, for as much work
     as this one has."""
@@ -127,6 +129,7 @@ def find_region(analysis: Analysis) -> Region | None:
         call=host.call,
         operators=float((trace.events.category[host.rows] == Category.OPERATOR).sum()),
         recorded=_per_step(mean, mean.attribution.window_ns),
+        halves=halves(analysis),
         busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
         outside=find_outside(mean) if clocks_agree(trace) else Outside(),
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,

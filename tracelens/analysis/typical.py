@@ -42,16 +42,31 @@ def typical_steps(analysis: Analysis) -> Bools:
 
     Where one is longer, the others' time on the host must be typical too, as a pause between two steps is of both;
     where that leaves no step, the tiles decide. Half of several steps are not held up: then all are typical."""
-    steps = analysis.steps
-    tile = _over_usual(steps.window.tiles)
-    if tile.max(initial=0.0) <= PAUSED:
-        return np.ones(len(tile), dtype=np.bool_)
-    most = PAUSED * _work(analysis, steps)
-    short = tile <= most
-    if len(short) > 2 and short.sum() <= len(short) / 2:
-        return np.ones(len(tile), dtype=np.bool_)
-    both = short & ((_over_usual(steps.host) <= most) | short.all())
+    steps, short = analysis.steps, _short_steps(analysis)
+    if short.all() or _are_halves(short):
+        return np.ones(len(short), dtype=np.bool_)
+    both = short & (_over_usual(steps.host) <= PAUSED * _work(analysis, steps))
     return both if both.any() else short
+
+
+def halves(analysis: Analysis) -> tuple[float, float] | None:
+    """Mean length in ns of the short and of the long steps, where half of several are longer than their work explains;
+    else None."""
+    short, tiles = _short_steps(analysis), analysis.window.tiles
+    length = tiles[:, 1] - tiles[:, 0]
+    return (float(length[short].mean()), float(length[~short].mean())) if _are_halves(short) else None
+
+
+def _short_steps(analysis: Analysis) -> Bools:
+    """(counted steps) Whether a step's tile is no longer than PAUSED times the median's, or than its work explains."""
+    tile = _over_usual(analysis.steps.window.tiles)
+    every = tile.max(initial=0.0) <= PAUSED
+    return np.ones(len(tile), dtype=np.bool_) if every else tile <= PAUSED * _work(analysis, analysis.steps)
+
+
+def _are_halves(short: Bools) -> bool:
+    """Whether at least half of several steps are no short ones."""
+    return len(short) > 2 and 0 < short.sum() <= len(short) / 2
 
 
 def _over_usual(spans: Int64s) -> Floats:
