@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.advice.cases.beats import loader, pause
@@ -15,7 +16,7 @@ from tracelens.advice.host_time import host_scale
 from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.replay import predict_replay
-from tracelens.advice.schedule import eager_period, graph_spacing
+from tracelens.advice.schedule import eager_period, graph_spacing, unaccompanied
 from tracelens.model.events import ABSENT
 
 SMALL = [4, 1, 1]
@@ -78,6 +79,26 @@ def test_a_block_alone_on_a_multiprocessor_takes_more_than_its_place() -> None:
 def test_work_that_takes_more_of_the_device_gets_more_in_the_way() -> None:
     little, much = (facts_of(*branches([blocks, 1, 1], host=40)).span(0) for blocks in (4, 132))
     assert much.expected - little.expected == pytest.approx(C.INTERFERENCE * 300_000 / 4, rel=0.05)
+
+
+def test_what_nothing_runs_beside_takes_its_time_in_full_before_work_that_shares_the_device() -> None:
+    def serial(count: int) -> list[Beat]:
+        return [gemm(30, grid=SMALL, host=100) for _ in range(count)]
+
+    full = branches([100_000, 1, 1], host=40)
+    short, long = (facts_of(*serial(count), *full).span(0) for count in (1, 11))
+    assert long.expected - short.expected == pytest.approx(300_000)
+
+
+def test_spacing_takes_nothing_of_the_device_that_work_on_other_streams_could_not_have() -> None:
+    facts = facts_of(*branches([100_000, 1, 1], host=40))
+    tight, spaced = facts.span(0).expected, facts.span(1_000).expected
+    assert spaced - tight == pytest.approx(2 * 1_000)
+
+
+def test_time_that_no_other_interval_shares() -> None:
+    begin, end = np.array([0.0, 10.0, 20.0, 20.0]), np.array([15.0, 12.0, 30.0, 25.0])
+    assert unaccompanied(begin, end).tolist() == [13.0, 0.0, 5.0, 0.0]
 
 
 def test_each_hand_over_between_streams_takes_its_time() -> None:

@@ -51,21 +51,33 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     """Device time of the step with a spacing in ns for each piece of work, overlap of streams kept.
 
     The order within streams and the events between them give the critical path. Work beside it begins in turn with it,
-    and gets in its way as far as it takes of the device; the step is not shorter than the sum of what each piece takes
-    of that, all of it where little room is left. Overlap that the trace itself shows stays, and hides the spacing of
-    all work beside the path. Each hand-over from stream to stream along the path takes its time in any case, less where
-    nothing can run beside it."""
+    and gets in its way as far as it takes of the device; the step is not shorter than what nothing can run beside and
+    the sum of what each other piece takes of the device, all of it where little room is left. Overlap that the trace
+    itself shows stays, and hides the spacing of all work beside the path. Each hand-over from stream to stream along
+    the path takes its time in any case, less where nothing can run beside it."""
     taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
         return Span(whole, whole, whole)
-    path, (alone, beside) = critical_path(region, taken), _unspaced(region)
+    begin, (alone, beside) = earliest(region, taken), _unspaced(region)
+    path, by_itself = float((begin + taken).max()), unaccompanied(begin, begin + taken)
     handed = critical_path(region, taken, C.HAND_OVER if whole - path >= 1 else C.CHAIN_HAND_OVER) - path
-    crowd = float((taken * np.where(share >= C.FILLS, 1.0, share)).sum())
-    delay = C.NODE_SPACING * beside + C.INTERFERENCE * (whole - path) * crowd / max(whole, 1.0)
+    takes, beside_others = np.where(share >= C.FILLS, 1.0, share), taken - by_itself
+    crowd = float(takes @ beside_others) / max(float(beside_others.sum()), 1.0)
+    filled = float(by_itself.sum() + takes @ (beside_others * region.duration / np.maximum(taken, 1)))
+    delay = C.NODE_SPACING * beside + C.INTERFERENCE * (whole - path) * crowd
     seen = float(region.duration.sum()) - _overlapped(region) + path - alone
-    expected = min(max(path + delay, crowd), seen)
+    expected = min(max(path + delay, filled), seen)
     return Span(expected + handed, path, whole + handed)
+
+
+def unaccompanied(begin: Floats, end: Floats) -> Floats:
+    """(n) Ns of each interval in which no other runs."""
+    bounds = np.unique(np.concatenate((begin, end)))
+    first, last = np.searchsorted(bounds, begin), np.searchsorted(bounds, end)
+    at_once = np.cumsum(np.bincount(first, minlength=len(bounds)) - np.bincount(last, minlength=len(bounds)))
+    single = np.append(0.0, np.cumsum(np.diff(bounds) * (at_once[:-1] == 1)))
+    return single[last] - single[first]
 
 
 @once
@@ -90,7 +102,12 @@ def _overlapped(region: Region, of: Bools | slice = slice(None)) -> float:
 
 
 def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> float:
-    """Length of the longest chain of stream order and event edges, with so many ns for each of the edges.
+    """Length of the longest chain of stream order and event edges, with so many ns for each of the edges."""
+    return float((earliest(region, taken, hand_over) + taken).max())
+
+
+def earliest(region: Region, taken: Floats, hand_over: float = 0.0) -> Floats:
+    """(n) When each piece of work can begin, by the order within streams and the events between them.
 
     Traces rarely say which event a stream waits for. An event recorded and waited for at once is Stream.wait_stream:
     before work on the main stream a join of all others, else a fork of the others from it. A later wait is for the
@@ -100,6 +117,7 @@ def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> floa
     ready = dict.fromkeys([main, *others], 0.0)
     last = dict.fromkeys([main, *others], ABSENT)
     finish: dict[int, float] = {}
+    begin = np.empty(len(region))
     for first, final, spent in _runs(region, taken):
         stream = int(region.stream[first])
         edges = [int(region.source[first])]
@@ -110,9 +128,10 @@ def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> floa
         for heir in heirs:
             begins = [finish[edge] + hand_over * (region.stream[edge] != heir) for edge in held]
             ready[heir] = max(ready[heir], *begins, 0.0)
+        begin[first : final + 1] = ready[stream] + np.append(0.0, np.cumsum(taken[first:final]))
         ready[stream] += spent
         finish[final], last[stream] = ready[stream], final
-    return float(max(ready.values()))
+    return begin
 
 
 def main_stream(region: Region) -> int:
