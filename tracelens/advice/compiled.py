@@ -24,7 +24,6 @@ from tracelens.advice.host_time import (
     with_outside,
 )
 from tracelens.advice.inputs import input_copies, tree_copies
-from tracelens.advice.outside import LONG
 from tracelens.advice.parameters import layer_tensors
 from tracelens.advice.region import Region
 from tracelens.advice.terms import DEVICE, HOST, slower
@@ -50,8 +49,8 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         broken = Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
         return broken.told("eager_ns + broken_ns", "untraceable", eager_ns=eager.mid, broken_ns=extra)
     costs = _host(facts.region, compiled, pieces) | {"outside_ns": beside(facts.region)}
-    if facts.region.outside.idle >= LONG:
-        costs |= {"left_ns": slowness(facts.region) * (C.GUARDS + C.REGION_OVERHEAD)}
+    if left := facts.region.outside.left * slowness(facts.region) * (C.GUARDS + C.REGION_OVERHEAD):
+        costs |= {"left_ns": min(left, facts.region.outside.beyond)}
     if not len(facts.region.waits):
         costs |= {"awaited_ns": compiled.awaited}
     host = sum(costs.values())

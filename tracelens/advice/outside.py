@@ -45,15 +45,30 @@ class Outside:
     """What of that follows a wait, with too little launched since to work on meanwhile."""
     covered: float = 0.0
     """While the device was busy still."""
+    left: float = 0.0
+    """How often a step the host turns to such work of LONG or more between operators of the step."""
+    beyond: float = 0.0
+    """Time over LONG of that work: where it is short, dispatch may be all that it is."""
 
 
 def find_outside(analysis: Analysis) -> Outside:
     """Time per counted step in such work."""
     parts = _idle(analysis, Part.DISPATCH_INPUT, Part.DISPATCH_ALLOCATOR)
-    found = np.concatenate((stretches(analysis), parts, intersect(_fetches(analysis), _idle(analysis, *DISPATCH))))
+    long = stretches(analysis)
+    found = np.concatenate((long, parts, intersect(_fetches(analysis), _idle(analysis, *DISPATCH))))
     idle, steps = union(found[:, 0], found[:, 1]), max(len(analysis.window.tiles), 1)
     apart, covered = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
-    return Outside(length(idle) / steps, apart / steps, covered / steps)
+    left = _between(analysis, long)
+    beyond = length(left) - LONG * len(left)
+    return Outside(length(idle) / steps, apart / steps, covered / steps, len(left) / steps, beyond / steps)
+
+
+def _between(analysis: Analysis, long: Int64s) -> Int64s:
+    """The intervals that lie between work of the host for one step, input apart: not at its start or end."""
+    works, steps = subtract(_dispatching(analysis), _fetches(analysis))[:, 0], analysis.steps.host
+    step = np.searchsorted(steps[:, 0], long[:, 0], side="right") - 1
+    first, at, last = (np.searchsorted(works, times) for times in (steps[step, 0], long[:, 0], steps[step, 1]))
+    return long[(first < at) & (at < last)]
 
 
 def _whole(analysis: Analysis, idle: Int64s) -> Int64s:
