@@ -6,8 +6,8 @@ import pytest
 
 from tests.advice.cases.beats import loader, pause
 from tests.advice.story import Beat, analysis, gemm
+from tracelens.advice import advise
 from tracelens.advice import constants as C
-from tracelens.advice.advise import advise
 from tracelens.advice.outside import LONG, find_outside
 
 BODY = [gemm(10)] * 4
