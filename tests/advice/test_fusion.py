@@ -63,18 +63,6 @@ def test_library_kernels_stay_and_split_chains() -> None:
     assert len(found.library_calls) == 3
 
 
-def test_a_row_reduction_fuses_and_a_full_one_splits() -> None:
-    row = [pointwise(), reduction(1 << 16, "[-1]"), pointwise()]
-    full = [pointwise(), reduction(1 << 16, "[]"), pointwise()]
-    assert compiled(*row).generated_kernels == 1
-    assert compiled(*full).generated_kernels == 3
-
-
-@pytest.mark.parametrize(("rows", "kernels"), [(128, 2), (256, 3)], ids=["at once", "in stages"])
-def test_a_reduction_over_leading_dimensions_is_a_kernel_of_its_own(rows: int, kernels: int) -> None:
-    assert compiled(pointwise(), reduction(rows * 256, "[0]"), pointwise()).generated_kernels == kernels
-
-
 def test_operators_unknown_to_the_compiler_stay() -> None:
     assert compiled(pointwise(), op("mylib::rope", 10, kernel="rope_kernel"), pointwise()).library_kernels == 1
 
@@ -124,13 +112,6 @@ def test_copies_on_the_device_fuse() -> None:
     assert compiled(pointwise(), copy, pointwise()).generated_kernels == 1
 
 
-def test_reductions_of_one_tensor_share_a_kernel() -> None:
-    apart = compiled(reduction(BIG, "[0]", 50), gemm(50), reduction(BIG, "[0]", 50))
-    together = compiled(reduction(BIG, "[0]", 50), reduction(BIG, "[0]", 50))
-    assert together.generated_kernels < apart.generated_kernels
-    assert together.generated < 0.7 * apart.generated
-
-
 def test_a_square_costs_no_power_function() -> None:
     square, power = (elementwise("aten::pow", BIG, ["float"], concrete=["", by]) for by in ("2", "2.37"))
     chain = [pointwise(100, BIG)] * 2
@@ -176,10 +157,6 @@ def test_a_norm_names_its_dimensions_after_its_order() -> None:
 
     assert compiled(pointwise(), norm("[-1]"), pointwise()).generated_kernels == 1
     assert compiled(pointwise(), norm(""), pointwise()).generated_kernels == 3
-
-
-def test_no_kernel_reduces_along_rows_and_over_leading_dimensions() -> None:
-    assert compiled(reduction(1 << 15, "[-1]"), pointwise(), reduction(1 << 15, "[0]")).generated_kernels == 2
 
 
 def test_a_cast_reads_only_its_source() -> None:
@@ -255,28 +232,6 @@ def test_what_the_engine_of_gradients_adds_up_is_not_compiled() -> None:
     assert compiled(pointwise(), inside, pointwise(), pointwise()).library_kernels == 1
 
 
-def test_what_a_stencil_made_is_stored_before_the_next_reads_it_shifted() -> None:
-    shift = elementwise("aten::roll", BIG, ["float"])
-    stencil = [shift, shift, pointwise(100, BIG), shift, pointwise(100, BIG), *[pointwise(100, BIG)] * 4]
-    assert compiled(*stencil).generated_kernels == 1
-    assert compiled(*stencil * 3).generated_kernels == 3
-
-
-def test_what_a_reduction_along_rows_gave_is_stored_before_it_is_gathered() -> None:
-    given = {"shapes": [[256, 256], [[512]]], "dtypes": ["float", "TensorList"]}
-    gather = op("aten::index", 20, **given)
-    norm = op("aten::native_layer_norm", 20, shapes=[[256, 256]], dtypes=["float"])
-    assert compiled(gather, gather, norm).generated_kernels == 1
-    assert compiled(norm, gather, gather, pointwise(5, 512 * 256)).generated_kernels == 2
-
-
-def test_copies_into_other_layouts_give_a_tensor_and_a_kernel_each() -> None:
-    layout, cast = (elementwise("aten::copy_", BIG, ["float", source]) for source in ("float", "c10::Half"))
-    assert compiled(gemm(50), layout, layout, gemm(50)).generated_kernels == 2
-    assert compiled(gemm(50), pointwise(), layout, gemm(50)).generated_kernels == 1
-    assert compiled(gemm(50), cast, cast, gemm(50)).generated_kernels == 1
-
-
 def test_rows_too_long_for_the_cache_are_read_again_from_memory() -> None:
     def softmaxes(length: int) -> float:
         given = {"shapes": [[(1 << 27) // length, length]], "dtypes": ["float"]}
@@ -308,17 +263,6 @@ def test_many_products_write_into_their_concatenation() -> None:
     products = [gemm(5), gemm(6)] * 6
     assert compiled(*products, op("aten::cat", 5, **joined)).generated_kernels == 0
     assert compiled(*products[1:], op("aten::cat", 5, **joined)).generated_kernels == 12
-
-
-def test_a_gate_is_computed_where_it_is_used() -> None:
-    def layer(into: int) -> tuple[Beat, ...]:
-        shapes = {"shapes": [[8, into], [into, 2048]], "dtypes": ["float"] * 2}
-        product = op("aten::mm", 20, kernel="gemm", **shapes)
-        both = {"shapes": [[8, 2048]] * 2, "dtypes": ["float"] * 2}
-        return product, op("aten::silu", 5, shapes=[[8, 2048]], dtypes=["float"]), product, op("aten::mul", 5, **both)
-
-    assert compiled(*layer(512)).generated_kernels == 1
-    assert compiled(*layer(2048)).generated_kernels == 2
 
 
 def test_the_angle_of_complex_numbers_is_generated() -> None:
@@ -374,16 +318,6 @@ def test_work_after_a_wait_stays_as_it_is_where_a_number_from_it_changes(beats: 
 def test_many_plain_operators_outlast_the_traffic() -> None:
     few, many = (compiled(*[pointwise(500, BIG, shapes=[[BIG], [], []])] * count) for count in (4, 300))
     assert many.generated > 1.5 * few.generated
-
-
-def test_loops_of_other_lengths_on_streams_side_by_side_are_kernels_of_their_own() -> None:
-    def on(stream: int, size: int) -> Beat:
-        shapes = {"shapes": [[size], [size], []], "dtypes": ["float", "float", "Scalar"]}
-        return op("aten::add", 500, stream=stream, **shapes)
-
-    assert compiled(on(7, BIG), on(8, 2 * BIG)).generated_kernels == 2
-    assert compiled(on(7, BIG), on(8, BIG)).generated_kernels == 1
-    assert compiled(on(7, BIG), on(7, 2 * BIG)).generated_kernels == 1
 
 
 def picked(by_mask: bool) -> Beat:

@@ -11,7 +11,6 @@ import pytest
 from tests.analysis.recordings import check, of, sound, steps, trust
 from tests.build import MAIN_THREAD, TraceBuilder
 from tracelens.analysis import analyze
-from tracelens.analysis.results import Trust
 from tracelens.analysis.trust import RULES
 from tracelens.loading import load_trace
 
@@ -379,83 +378,6 @@ def test_work_recorded_in_one_burst_after_its_steps(late: int, level: str) -> No
             builder.launch("gemm", begun, 3, at=runs, runs=10)
     assert check(builder, "deferred").passed is (late == 0)
     assert trust(builder).level == level
-
-
-def cut(builder: TraceBuilder, path: Path, share: float) -> Trust:
-    path.write_bytes(builder.bytes()[: int(len(builder.bytes()) * share)])
-    return analyze(load_trace(path), span="all").trust
-
-
-def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
-    found = cut(sound(launches=40), tmp_path / "cut.json", 0.7)
-    assert of(found, "whole").passed is False
-    assert found.level == "degraded"
-    assert check(sound(), "whole").value == 0
-
-
-def test_a_file_cut_before_its_device_work(tmp_path: Path) -> None:
-    builder = TraceBuilder()
-    for number in range(40):
-        builder.op("aten::add", number * 20, 10)
-    found = cut(sound(builder), tmp_path / "cut.json", 0.5)
-    assert found.level == "unusable"
-    assert "finish writing" in found.checks[0].message
-
-
-@pytest.mark.parametrize(("timeless", "level"), [(0, "ok"), (1, "degraded"), (9, "unusable")])
-def test_events_without_a_time(timeless: int, level: str) -> None:
-    builder = sound(launches=30)
-    for number in range(timeless):
-        builder.raw({"ph": "X", "cat": "cpu_op", "name": "lost", "pid": 1, "tid": number, "dur": 1, "args": {}})
-    found = trust(builder)
-    assert found.level == level
-    assert of(found, "times").value == pytest.approx(timeless / (62 + timeless))
-
-
-@pytest.mark.parametrize(("unread", "level"), [(0, "ok"), (1, "degraded"), (9, "unusable")])
-def test_events_with_values_that_cannot_be_read(unread: int, level: str) -> None:
-    builder = sound(launches=30)
-    for number in range(unread):
-        lost = {"ph": "X", "name": "lost", "pid": 1, "tid": number}
-        builder.raw(lost | {"ts": 0, "dur": 1, "cat": 7, "args": {}})
-    found = trust(builder)
-    assert found.level == level
-    assert of(found, "values").value == pytest.approx(unread / (62 + unread))
-
-
-def test_a_stray_value_that_cannot_be_read_is_mended_without_a_doubt() -> None:
-    builder = sound(launches=600)
-    builder.raw({"ph": "X", "name": "lost", "pid": 1, "tid": 9, "ts": 0, "dur": 1, "cat": 7, "args": {}})
-    assert of(trust(builder), "values").value == pytest.approx(1 / 1203)
-    assert trust(builder).level == "ok"
-
-
-def test_work_without_a_duration_counts_against_the_devices_work(tmp_path: Path) -> None:
-    document = sound(launches=600).document()
-    next(event for event in document["traceEvents"] if event.get("cat") == "kernel")["dur"] = None
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(document))
-    found = of(analyze(load_trace(path), span="all").trust, "values")
-    assert (found.passed, found.value) == (False, pytest.approx(1 / 600))
-
-
-@pytest.mark.parametrize(
-    ("written", "why"),
-    [
-        ("c-{}", "as 24 correlations cannot be read (the first is c-101)"),
-        (None, "as no event gives a usable correlation"),
-    ],
-)
-def test_correlations_that_cannot_be_read_are_no_cut_of_the_file(written: str | None, why: str) -> None:
-    builder = sound()
-    for event in builder.events:
-        if "correlation" in event["args"]:
-            event["args"]["correlation"] = written and written.format(event["args"]["correlation"])
-    found = trust(builder)
-    assert found.level == "unusable"
-    assert why in of(found, "linked").message
-    assert "uncut" not in of(found, "linked").message
-    assert of(found, "lost_launches").passed
 
 
 @pytest.mark.parametrize(("instants", "level"), [(1, "ok"), (3, "degraded"), (12, "unusable")])

@@ -156,10 +156,3 @@ def repaired(region: Region, saved: float = 0.0) -> Region:
         outside=replace(region.outside, idle=max(region.outside.idle - saved * region.recorded, 0.0), apart=0.0),
         changes=NONE,
     )
-
-
-def estimate_of(form: Form) -> Estimate | None:
-    """A form's time as an estimate in ms; None when it cannot run."""
-    if form.step_ms is None:
-        return None
-    return Estimate(form.step_ms, form.low or form.step_ms, form.high or form.step_ms)

@@ -32,10 +32,7 @@ def tell_names(
 ) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`."""
     codes = trace.events.name[rows]
-    asked = _distinct(codes, len(trace.names))
-    told = np.empty(len(trace.names), dtype=dtype)
-    told[asked] = [tell(trace.names[name]) for name in map(int, asked)]
-    return told.take(codes)
+    return _told(trace, codes, tell, dtype).take(codes)
 
 
 def tell_alike(
@@ -45,11 +42,19 @@ def tell_alike(
     codes = trace.events.name[rows]
     names = _distinct(codes, len(trace.names))
     stems = alike(trace)[names]
-    asked = _distinct(stems, len(trace.names))
-    told = np.empty(len(trace.names), dtype=dtype)
-    told[asked] = [tell(trace.names[name]) for name in map(int, asked)]
+    told = _told(trace, stems, tell, dtype)
     told[names] = told[stems]
     return told.take(codes)
+
+
+def _told(
+    trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    """`tell` of the trace's names, of those that are among the codes."""
+    asked = _distinct(codes, len(trace.names))
+    told = np.empty(len(trace.names), dtype=dtype)
+    told[asked] = [tell(trace.names[name]) for name in map(int, asked)]
+    return told
 
 
 def _distinct(codes: npt.NDArray[np.integer], count: int) -> Int64s:

@@ -1,0 +1,74 @@
+"""Where the fusion model begins another kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, gemm, op
+from tests.advice.test_fusion import BIG, compiled, elementwise, pointwise, reduction
+
+
+def test_a_row_reduction_fuses_and_a_full_one_splits() -> None:
+    row = [pointwise(), reduction(1 << 16, "[-1]"), pointwise()]
+    full = [pointwise(), reduction(1 << 16, "[]"), pointwise()]
+    assert compiled(*row).generated_kernels == 1
+    assert compiled(*full).generated_kernels == 3
+
+
+@pytest.mark.parametrize(("rows", "kernels"), [(128, 2), (256, 3)], ids=["at once", "in stages"])
+def test_a_reduction_over_leading_dimensions_is_a_kernel_of_its_own(rows: int, kernels: int) -> None:
+    assert compiled(pointwise(), reduction(rows * 256, "[0]"), pointwise()).generated_kernels == kernels
+
+
+def test_reductions_of_one_tensor_share_a_kernel() -> None:
+    apart = compiled(reduction(BIG, "[0]", 50), gemm(50), reduction(BIG, "[0]", 50))
+    together = compiled(reduction(BIG, "[0]", 50), reduction(BIG, "[0]", 50))
+    assert together.generated_kernels < apart.generated_kernels
+    assert together.generated < 0.7 * apart.generated
+
+
+def test_no_kernel_reduces_along_rows_and_over_leading_dimensions() -> None:
+    assert compiled(reduction(1 << 15, "[-1]"), pointwise(), reduction(1 << 15, "[0]")).generated_kernels == 2
+
+
+def test_what_a_stencil_made_is_stored_before_the_next_reads_it_shifted() -> None:
+    shift = elementwise("aten::roll", BIG, ["float"])
+    stencil = [shift, shift, pointwise(100, BIG), shift, pointwise(100, BIG), *[pointwise(100, BIG)] * 4]
+    assert compiled(*stencil).generated_kernels == 1
+    assert compiled(*stencil * 3).generated_kernels == 3
+
+
+def test_what_a_reduction_along_rows_gave_is_stored_before_it_is_gathered() -> None:
+    given = {"shapes": [[256, 256], [[512]]], "dtypes": ["float", "TensorList"]}
+    gather = op("aten::index", 20, **given)
+    norm = op("aten::native_layer_norm", 20, shapes=[[256, 256]], dtypes=["float"])
+    assert compiled(gather, gather, norm).generated_kernels == 1
+    assert compiled(norm, gather, gather, pointwise(5, 512 * 256)).generated_kernels == 2
+
+
+def test_copies_into_other_layouts_give_a_tensor_and_a_kernel_each() -> None:
+    layout, cast = (elementwise("aten::copy_", BIG, ["float", source]) for source in ("float", "c10::Half"))
+    assert compiled(gemm(50), layout, layout, gemm(50)).generated_kernels == 2
+    assert compiled(gemm(50), pointwise(), layout, gemm(50)).generated_kernels == 1
+    assert compiled(gemm(50), cast, cast, gemm(50)).generated_kernels == 1
+
+
+def test_a_gate_is_computed_where_it_is_used() -> None:
+    def layer(into: int) -> tuple[Beat, ...]:
+        shapes = {"shapes": [[8, into], [into, 2048]], "dtypes": ["float"] * 2}
+        product = op("aten::mm", 20, kernel="gemm", **shapes)
+        both = {"shapes": [[8, 2048]] * 2, "dtypes": ["float"] * 2}
+        return product, op("aten::silu", 5, shapes=[[8, 2048]], dtypes=["float"]), product, op("aten::mul", 5, **both)
+
+    assert compiled(*layer(512)).generated_kernels == 1
+    assert compiled(*layer(2048)).generated_kernels == 2
+
+
+def test_loops_of_other_lengths_on_streams_side_by_side_are_kernels_of_their_own() -> None:
+    def on(stream: int, size: int) -> Beat:
+        shapes = {"shapes": [[size], [size], []], "dtypes": ["float", "float", "Scalar"]}
+        return op("aten::add", 500, stream=stream, **shapes)
+
+    assert compiled(on(7, BIG), on(8, 2 * BIG)).generated_kernels == 2
+    assert compiled(on(7, BIG), on(8, BIG)).generated_kernels == 1
+    assert compiled(on(7, BIG), on(7, 2 * BIG)).generated_kernels == 1
