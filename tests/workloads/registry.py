@@ -13,7 +13,18 @@ Inputs = tuple[torch.Tensor, ...]
 Step = Callable[..., Any]
 Parameters = Iterable[nn.Parameter]
 Split = Literal[
-    "calibration", "validation", "unseen", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"
+    "calibration",
+    "validation",
+    "unseen",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
 ]
 
 ON_GPU: Final = torch.cuda.is_available()
