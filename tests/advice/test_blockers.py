@@ -9,7 +9,8 @@ from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item,
 from tests.build import TraceBuilder
 from tracelens.advice.blockers import VETOES, Observation, find_blockers
 from tracelens.advice.facts import find_facts
-from tracelens.advice.forms import find_pieces, predict_forms
+from tracelens.advice.forms import predict_forms
+from tracelens.advice.pieces import find_pieces
 from tracelens.advice.region import find_region
 from tracelens.analysis import analyze
 

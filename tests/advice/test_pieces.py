@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
@@ -116,3 +118,33 @@ def test_the_device_waits_for_the_step_to_be_entered_and_as_often_for_a_graph_to
     assert one > C.TREE_FLOOR + C.REGION_OVERHEAD
     assert two - one == pytest.approx(three - two, rel=0.3)
     assert two - one == pytest.approx(C.REGION_OVERHEAD, rel=0.3)
+
+
+def cut(launches: int, waits: int) -> dict[str, Form]:
+    """A step of so many launches, each of another kernel than its neighbours, with waits evenly between them."""
+    names = ("aten::sin", "aten::cos", "aten::exp", "aten::tanh", "aten::erf")
+    work = [op(names[at % 5], 2, host=25) if at % 3 else gemm(4) for at in range(launches)]
+    bounds = [launches * (at + 1) // (waits + 1) - 1 for at in range(waits)]
+    return forms(*(beat for at, one in enumerate(work) for beat in ((one, item()) if at in bounds else (one,))))
+
+
+@pytest.mark.parametrize("launches", [18, 80, 140, 240])
+def test_a_wait_more_leaves_the_ranges_in_touch(launches: int) -> None:
+    steps = [cut(launches, waits) for waits in range(1, 9)]
+    for fewer, more in pairwise(steps):
+        for form in ("eager", "compile", "both"):
+            assert (fewer[form].low or 0) <= (more[form].high or 0), form
+            assert (more[form].low or 0) <= (fewer[form].high or 0), form
+
+
+def test_what_compiling_pieces_takes_goes_over_evenly_to_eager_with_their_length() -> None:
+    times = [step_ms(cut(5 * length, 4)["both"]) / length for length in range(29, 47, 2)]
+    assert times == sorted(times, reverse=True)
+    assert max(longer / shorter for longer, shorter in pairwise(times)) < 1.5
+    assert times[0] > 2.5 * times[-1]
+
+
+def test_many_waits_make_a_compiled_step_of_tiny_work_no_faster_than_eager() -> None:
+    for waits in (4, 8, 16):
+        waiting = cut(2 * waits, waits)
+        assert step_ms(waiting["compile"]) >= step_ms(waiting["eager"])

@@ -280,8 +280,9 @@ CAPTURE_SETUP: Final = 0.1
 """Seconds to warm up and capture a step. [H200: 0.01-0.3]"""
 
 # -- blocked regions -------------------------------------------------------------------------------------------
-REGION_LAUNCHES: Final = 35.0
-"""Launches between two waits from which a compiled region between them still pays. [H200, 11 steps: 31 to 45]"""
+REGION_LAUNCHES: Final = (31.0, 45.0)
+"""Launches between two waits of a loop up to which the compiler leaves its body to eager, and from which it compiles
+it. [H200: 11 steps of up to 31 and of 45 and more]"""
 LOOPED_LAUNCHES: Final = 0.5
 """Share of the launches in stretches that repeat from which a step with waits is a loop. [judgement; H200: 0.67 of a
 training step that the compiler left to eager, 0 of one that it did not]"""

@@ -53,6 +53,18 @@ def spread(mid: float, factors: tuple[float, float]) -> Estimate:
     return Estimate(mid, mid * factors[0], mid * factors[1])
 
 
+def either(first: Estimate, second: Estimate, share: float) -> Estimate:
+    """A time that is one of two, the second as likely as `share` says: expected between them, in a range of both."""
+    low, high = min(first.low, second.low), max(first.high, second.high)
+    if share in (0, 1):
+        return replace(second if share else first, low=low, high=high)
+    values = {**first.terms.values, **second.terms.values}
+    formula = f"(1 - left_to_eager) * ({first.terms.formula}) + left_to_eager * ({second.terms.formula})"
+    by = (second if share > 0.5 else first).terms.decided_by
+    mid = (1 - share) * first.mid + share * second.mid
+    return Estimate(mid, low, high, Terms().told(formula, by, **values, left_to_eager=share))
+
+
 def slower_of(host: float, device: float, sigma: float) -> float:
     """Expected maximum of a host time, lognormal with median `host`, and a device time."""
     if host <= 0 or device <= 0:

@@ -90,8 +90,10 @@ FIGURES: Final = (
     Figure(
         "blocked", "What blockers leave of a form",
         (
-            "advice.forms:find_pieces",
+            "advice.pieces:find_pieces",
+            "advice.pieces:Blocked.left",
             "advice.forms:_stays_eager",
+            "advice.forms:_perhaps_eager",
             "advice.compiled:in_pieces",
             "advice.forms:predict_forms",
         ),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from math import sqrt
 from typing import Final
 
@@ -15,41 +13,21 @@ from tracelens.advice.blockers import Observation
 from tracelens.advice.changes import NONE
 from tracelens.advice.compiled import in_pieces, predict_both, predict_compile
 from tracelens.advice.eager import as_recorded, predict_eager
-from tracelens.advice.estimate import Estimate
+from tracelens.advice.estimate import Estimate, either
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled, compile_device
 from tracelens.advice.host_time import host_scale
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.likeness import unlikeness
-from tracelens.advice.patterns import FROM_HOST
 from tracelens.advice.pays import with_break_even
+from tracelens.advice.pieces import LOOP, Blocked, find_pieces
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
 from tracelens.advice.roofline import contradictions, with_unexplained
-from tracelens.model.events import ABSENT, Int64s
-from tracelens.model.names import named
 
 BREAK_GRAPHS: Final = frozenset({"sync", "changing_shapes"})
 """Blockers that also cost a compiled step: graph breaks, recompilations."""
-
-
-LOOP: Final = 3
-"""More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """How much of the step can run without interruption."""
-
-    capturable: bool
-    """Nothing proven prevents the capture of the whole step."""
-    pieces: int
-    """Stretches of launches between blocking waits."""
-    launches: float
-    """Launches in the stretch that a launch is in, on average."""
-    repeated: float = 0.0
-    """Share of the launches in stretches whose kernels another stretch repeats: in a loop most."""
 
 
 def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, Form]:
@@ -63,13 +41,8 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     fused = both.estimate
     if _stays_eager(region, blocked, compiled):
         compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)
-    elif blocked.pieces > LOOP and blocked.launches < C.REGION_LAUNCHES:
-        host = min(region.host * host_scale(region).mid, now.mid)
-        device = facts.sustained.mid * compiled.device
-        compile = in_pieces(now, host, C.BROKEN_COMPILE, device)
-        fused = in_pieces(now, host, C.BROKEN_REPLAY, device + input_copies(region, facts.bandwidth.rate).mid)
     elif blocked.pieces > LOOP:
-        fused = fused.at_least("looped", looped_ns=C.LOOPED_REPLAY * compile.mid)
+        compile, fused = _perhaps_eager(facts, blocked, compiled, now, (compile, fused))
     if compiled.replaced == 0 and eager.terms.values["host_ns"] < eager.terms.values["device_ns"]:
         compile = compile.at_least("nothing_fuses", eager_ns=now.mid)
         fused = fused if blocked.capturable else fused.at_least("nothing_fuses", eager_ns=now.mid)
@@ -85,6 +58,24 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     }
     raises = tuple(seen.blocker for seen in observed if seen.raises)
     return forms | dict.fromkeys(("compile", "both") if raises else (), cannot(raises))
+
+
+def _perhaps_eager(
+    facts: Facts, blocked: Blocked, compiled: Compiled, now: Estimate, known: tuple[Estimate, Estimate]
+) -> tuple[Estimate, Estimate]:
+    """The two compiled forms, `known` as pieces that are all compiled, of a step that may be a loop which waits in its
+    body. How likely the compiler leaves that to eager, its length tells; few pieces may as well be no loop."""
+    compile, fused = known
+    host = min(facts.region.host * host_scale(facts.region).mid, now.mid)
+    turns = len(facts.region.waits) * (C.LAUNCH_LATENCY + C.SYNC_RETURN)
+    device = facts.sustained.mid * compiled.device + turns
+    copies = input_copies(facts.region, facts.bandwidth.rate).mid
+    looped = fused.at_least("looped", looped_ns=C.LOOPED_REPLAY * compile.mid)
+    looped = looped if blocked.is_loop else replace(looped, low=min(fused.low, looped.low))
+    left = (in_pieces(now, host, C.BROKEN_COMPILE, device), in_pieces(now, host, C.BROKEN_REPLAY, device + copies))
+    if blocked.is_loop and blocked.left == 1:
+        return left
+    return either(compile, left[0], blocked.left), either(looped, left[1], blocked.left)
 
 
 def _stays_eager(region: Region, blocked: Blocked, compiled: Compiled) -> bool:
@@ -106,31 +97,6 @@ def _pays(form: Form, eager: Estimate, setup_s: float) -> Form:
 
 def _breaks(blockers: tuple[Blocker, ...]) -> tuple[Blocker, ...]:
     return tuple(blocker for blocker in blockers if blocker.id in BREAK_GRAPHS)
-
-
-def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
-    """What the proven blockers leave of the step; a stray wait is no proof and splits nothing."""
-    capturable = not any(seen.vetoes for seen in observed)
-    waits = any(seen.vetoes and seen.blocker.id == "sync" for seen in observed)
-    bounds = np.unique(np.concatenate(([0], _breaking(region) if waits else [], [len(region)]))).astype(np.int64)
-    pieces = max(len(bounds) - 1, 1)
-    inside = np.diff(bounds).astype(float)
-    return Blocked(capturable, pieces, float((inside * inside).sum()) / max(len(region), 1), _repeated(region, bounds))
-
-
-def _repeated(region: Region, bounds: Int64s) -> float:
-    """Share of the launches in stretches, each from one bound to the next, of the same kernels as another."""
-    names = region.trace.events.name[region.work]
-    stretches = [names[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
-    often = Counter(stretches)
-    return sum(len(stretch) for stretch in stretches if often[stretch] > 1) / max(names.nbytes, 1)
-
-
-def _breaking(region: Region) -> Int64s:
-    """The waits that break a graph: not those of copies from the host's memory, which are operators of the graph."""
-    behind, operator = region.work[np.maximum(region.waits - 1, 0)], region.trace.links.operator
-    same = (operator[behind] == operator[region.wait_rows]) & (operator[behind] != ABSENT)
-    return region.waits[~(same & named(region.trace, behind, FROM_HOST))]
 
 
 def cannot(blockers: tuple[Blocker, ...], error: str | None = None) -> Form:

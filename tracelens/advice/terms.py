@@ -55,7 +55,7 @@ RULES: Final = {
 DECIDED: Final = {**BOUND, **RULES}
 TERMS: Final = {
     "host_ns": "Host time of a step without the profiler, which the trace's launch calls gauge.",
-    "device_ns": "Device work of a step: eager as traced, in a graph with its spacing, compiled as it fuses.",
+    "device_ns": "Device work of a step: eager as traced, in a graph with its spacing, compiled with its waits.",
     "waiting_ns": "What host and device wait for each other beyond the slower of them: launch latency, waits.",
     "launched_ns": "Device work that the step launches, as traced, its streams added up.",
     "recorded_ns": "The step as it was traced, at sustained clocks.",
@@ -86,6 +86,7 @@ TERMS: Final = {
     "turns_ns": "The device idle while the host enters and resumes pieces.",
     "alternating_ns": "What host and device do not overlap in a training step in pieces.",
     "broken_ns": "Host time that compiling adds where it does not help.",
+    "left_to_eager": "How likely the compiler leaves the pieces to eager, the shorter they are.",
     "skipped_ns": "Time that reduce-overhead adds where it finds that it may not make graphs.",
     "looped_ns": "Least time of a loop that waits in its body: its share of the compiled step.",
     "missed": "Measured over predicted time of the trace's own form, by which this one is scaled as well.",
