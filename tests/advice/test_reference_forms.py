@@ -76,3 +76,11 @@ def test_what_a_trace_of_another_form_shows(traced: str, form: str, bound: float
     off = [abs(step - true) / true for step, true in pairs if step is not None and true is not None]
     assert len(off) >= 3
     assert statistics.median(off) <= bound
+
+
+def test_a_trace_that_shows_one_form_decides_nothing() -> None:
+    paths = [path for path in SMALL if ".both.json" in path.name]
+    if not paths:
+        pytest.skip("no reference traces")
+    found = [advise(analyze(load_trace(path))).recommendation for path in paths]
+    assert [(advised.verdict, advised.decided) for advised in found] == [("neither", False)] * len(paths)

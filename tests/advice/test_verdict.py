@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracelens.advice.results import Form
+from tracelens.advice.results import Blocker, Form
 from tracelens.advice.verdict import COMPLEXITY, choose, confidence, is_decided, speedup, verdict_of
 from tracelens.model.forms import FORMS
 
@@ -100,3 +100,18 @@ def test_of_two_equally_simple_forms_the_faster_is_chosen() -> None:
 
 def test_nothing_runs_leaves_eager() -> None:
     assert choose(dict.fromkeys(FORMS, form(None))) == "eager"
+
+
+def test_a_form_that_nothing_is_compared_with_is_no_verdict() -> None:
+    alone = {"eager": form(None), "compile": form(None), "replay": form(None), "both": form(0.1)}
+    sure = confidence(alone, "both")
+    assert sure <= 0.5
+    assert not is_decided(alone, "both", sure)
+    assert not is_decided(alone, "both", 0.95), "whatever its own range says"
+
+
+def test_a_form_that_no_other_can_replace_is_a_verdict() -> None:
+    waits = Blocker("sync", "1 wait", None, 1.0, "move it")
+    blocked = {name: replace(form(None), blockers=(waits,)) for name in ("compile", "replay", "both")}
+    alone = {"eager": form(0.1), **blocked}
+    assert is_decided(alone, "eager", confidence(alone, "eager"))

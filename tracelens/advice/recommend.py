@@ -14,7 +14,16 @@ from tracelens.advice.roofline import are_rates_doubtful
 from tracelens.advice.rules.late_rank import late_share
 from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
-from tracelens.advice.verdict import TOLERANCE, candidates, choose, confidence, is_decided, speedup, verdict_of
+from tracelens.advice.verdict import (
+    TOLERANCE,
+    candidates,
+    choose,
+    confidence,
+    is_decided,
+    shows_one,
+    speedup,
+    verdict_of,
+)
 from tracelens.analysis.results import Trust
 from tracelens.model.units import milliseconds
 
@@ -36,7 +45,7 @@ UNSEEN_FACTOR: Final = 0.6
 """Confidence left when kernels would be fused that a trace without operators tells by name only. [H200: 3 of 6 such
 times were over 3 times off]"""
 UNKNOWN_FACTOR: Final = 0.7
-"""Confidence left when the trace does not show what another form would take. [judgement]"""
+"""Confidence left when the trace does not show what one of the other forms would take. [judgement]"""
 MISSED: Final = 1.5
 """A measured time that the prediction misses by more than this factor casts doubt on the others. [judgement]"""
 MISSED_FACTOR: Final = 0.6
@@ -106,7 +115,7 @@ def _doubt(case: Case) -> float:
     the measured times stand alone, and what they are times of nobody has seen."""
     if case.analysis.trust.level == "unusable":
         return UNBACKED_FACTOR
-    unknown = UNKNOWN_FACTOR if any(form.is_unknown for form in case.forms.values()) else 1.0
+    unknown = UNKNOWN_FACTOR if _is_part_unknown(case) else 1.0
     if all(form.source == "measured" for form in candidates(case.forms, case.now).values()):
         return unknown
     stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
@@ -118,6 +127,11 @@ def _doubt(case: Case) -> float:
     slow = SLOW_FACTOR if facts and are_rates_doubtful(facts) else 1.0
     told = mixed * whole * unseen * slow * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
     return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * told
+
+
+def _is_part_unknown(case: Case) -> bool:
+    """Whether the trace shows some forms but not all."""
+    return any(form.is_unknown for form in case.forms.values()) and not shows_one(case.forms, case.now)
 
 
 def _is_missed(form: Form) -> bool:

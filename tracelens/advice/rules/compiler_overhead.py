@@ -48,4 +48,5 @@ RULE: Final = Rule(
     "not.",
     "https://pytorch.org/docs/stable/torch.compiler_dynamo_overview.html",
     check,
+    fix="pass fewer guards and wrappers",
 )
