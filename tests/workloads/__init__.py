@@ -9,6 +9,7 @@ The kinds of the sets differ.
 from __future__ import annotations
 
 from tests.workloads import (
+    agents,
     blocked,
     decoding,
     dense,
@@ -17,6 +18,7 @@ from tests.workloads import (
     language,
     learning,
     models,
+    optimising,
     perception,
     pointwise,
     recommending,
@@ -36,6 +38,7 @@ from tests.workloads.registry import WORKLOADS
 
 __all__ = [
     "WORKLOADS",
+    "agents",
     "blocked",
     "decoding",
     "dense",
@@ -44,6 +47,7 @@ __all__ = [
     "language",
     "learning",
     "models",
+    "optimising",
     "perception",
     "pointwise",
     "recommending",

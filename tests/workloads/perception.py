@@ -179,3 +179,116 @@ def resampled_video() -> Work:
     width, videos, patches = (1024, 16, 8192) if ON_GPU else (128, 2, 64)
     model = inference(Resampler(width, 4), torch.bfloat16)
     return Work(model, batches(lambda: (normal(videos, patches, width, dtype=torch.bfloat16),)))
+
+
+def convolved(*shapes: tuple[int, int, int]) -> nn.Sequential:
+    """Convolutions (channels in and out, and stride) with cuts at zero between them."""
+    layers = [nn.Conv2d(a, b, 3, stride=stride, padding=1) for a, b, stride in shapes]
+    return nn.Sequential(*[part for layer in layers for part in (layer, nn.ReLU())][:-1])
+
+
+class Flow(nn.Module):
+    """How pixels moved between two frames, refined by a recurrent unit that looks up where frames are alike."""
+
+    def __init__(self, width: int, rounds: int) -> None:
+        super().__init__()
+        self.rounds, self.see = rounds, convolved((3, 32, 2), (32, 48, 2), (48, width, 2), (width, width, 1))
+        self.context = convolved((3, 32, 2), (32, 48, 2), (48, width, 2), (width, width, 1))
+        self.read = convolved((2 * 25 + 2, width, 1), (width, width - 2, 1))
+        self.gates, self.fresh = (nn.Conv2d(2 * width, n * width, 3, padding=1) for n in (2, 1))
+        self.move = convolved((width, width, 1), (width, 2, 1))
+        around = torch.arange(-2.0, 3.0)
+        self.around: torch.Tensor
+        self.register_buffer("around", torch.stack(torch.meshgrid(around, around, indexing="xy"), -1))
+
+    def looked_up(self, alike: list[torch.Tensor], at: torch.Tensor) -> list[torch.Tensor]:
+        """The likeness around where each pixel is thought to be now, at each scale."""
+        found = []
+        for scale, table in enumerate(alike):
+            height, width = table.shape[-2:]
+            near = at.reshape(-1, 1, 1, 2) / 2**scale + self.around
+            size = torch.stack([near[..., 0] / (width - 1), near[..., 1] / (height - 1)], -1)
+            found.append(F.grid_sample(table, 2 * size - 1, align_corners=True).view(*at.shape[:3], -1))
+        return found
+
+    def forward(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        seen, other = self.see(first), self.see(second)
+        (_, channels, height, width), state = seen.shape, torch.tanh(self.context(first))
+        like = seen.flatten(2).transpose(1, 2) @ other.flatten(2) / channels**0.5
+        alike = [like.reshape(-1, 1, height, width)]
+        alike.append(F.avg_pool2d(alike[0], 2))
+        across, down = torch.arange(width, device=like.device), torch.arange(height, device=like.device)
+        start = torch.stack(torch.meshgrid(across, down, indexing="xy"), -1).float().expand(len(seen), -1, -1, -1)
+        flow = torch.zeros_like(start)
+        for _ in range(self.rounds):
+            found = torch.cat([*self.looked_up(alike, start + flow), flow], -1).permute(0, 3, 1, 2)
+            known = torch.cat([F.relu(self.read(found)), flow.permute(0, 3, 1, 2)], 1)
+            reset, keep = torch.sigmoid(self.gates(torch.cat([state, known], 1))).chunk(2, 1)
+            state = torch.lerp(torch.tanh(self.fresh(torch.cat([reset * state, known], 1))), state, keep)
+            flow = flow + self.move(state).permute(0, 2, 3, 1)
+        return flow
+
+
+@workload("tenth", "blocked")
+def optical_flow() -> Work:
+    """How pixels moved between two frames, found in four rounds; the host reads whether anything moved."""
+    look = inference(Flow(64, 4).to(memory_format=torch.channels_last))
+
+    def step(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        flow = look(first, second)
+        if flow.norm(dim=-1).mean().item() < 1e-6:
+            return torch.zeros_like(flow)
+        return flow
+
+    return Work(step, batches(lambda: tuple(by_channel(normal(1, 3, 128, 192)) for _ in range(2))))
+
+
+@workload("tenth", "streams")
+def enlarged_tiles() -> Work:
+    """A raw photograph in six tiles, each made twice as large by convolutions on a stream of its own."""
+    shapes = ((8, 64), (64, 64), (64, 64), (64, 64), (64, 64), (64, 32), (32, 32))
+    layers = [nn.Conv2d(a, b, 3, padding=1, bias=False) for a, b in shapes]
+    for layer in layers:
+        nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+    model = nn.Sequential(*[part for layer in layers for part in (layer, nn.ReLU())][:-1])
+    enlarge = inference(model.to(memory_format=torch.channels_last), HALF)
+    streams = [torch.cuda.Stream() for _ in range(6)]
+
+    def step(*tiles: torch.Tensor) -> torch.Tensor:
+        return torch.cat(side_by_side([partial(enlarge, tile) for tile in tiles], streams))
+
+    return Work(step, batches(lambda: tuple(by_channel(normal(1, 8, 56, 56, dtype=HALF)) for _ in streams)))
+
+
+def lightness(x: torch.Tensor) -> torch.Tensor:
+    """How light each pixel is."""
+    return 0.299 * x[:, :1] + 0.587 * x[:, 1:2] + 0.114 * x[:, 2:]
+
+
+def varied(images: torch.Tensor, luck: torch.Tensor) -> torch.Tensor:
+    """Images flipped, lit, coloured, greyed and inverted as luck has it for each of them, then normalised."""
+    light, contrast, colour, grey, turned, side = luck[..., None, None, None]
+    x = images.float() / 255
+    x = torch.where(side > 0.5, x.flip(-1), x)
+    x = (x * (0.6 + 0.8 * light)).clamp(0, 1)
+    x = torch.lerp(lightness(x).mean((2, 3), keepdim=True), x, 0.6 + 0.8 * contrast).clamp(0, 1)
+    x = torch.lerp(lightness(x), x, 0.8 + 0.4 * colour).clamp(0, 1)
+    x = torch.where(grey < 0.2, lightness(x), x)
+    x = torch.where((turned < 0.2) & (x > 0.5), 1 - x, x)
+    return (x - 0.45) / 0.225
+
+
+@workload("tenth", "streams")
+def two_views() -> Work:
+    """Two random views of each image, as learning without labels compares them, each made on its stream."""
+    images, side = (896, 224) if ON_GPU else (2, 16)
+    streams = [torch.cuda.Stream() for _ in range(2)]
+
+    def step(pixels: torch.Tensor, *luck: torch.Tensor) -> list[torch.Tensor]:
+        return side_by_side([partial(varied, pixels, own) for own in luck], streams)
+
+    def batch() -> Inputs:
+        pixels = torch.randint(0, 256, (images, 3, side, side), dtype=torch.uint8, device=DEVICE)
+        return pixels, *(torch.rand(6, images, device=DEVICE) for _ in streams)
+
+    return Work(step, batches(batch, 3))

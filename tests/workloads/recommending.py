@@ -13,6 +13,7 @@ from tests.workloads.layers import perceptron, plain
 from tests.workloads.registry import (
     DEVICE,
     ON_GPU,
+    Inputs,
     Work,
     adamw,
     batches,
@@ -172,3 +173,100 @@ def four_towers() -> Work:
             return (user + around) @ (item + maker).T
 
     return Work(step, batches(lambda: tuple(normal(128, 512, dtype=HALF) for _ in towers)))
+
+
+class Goals(nn.Module):
+    """Experts that several goals share, each with a gate of its own over them and a tower that reads them."""
+
+    def __init__(self, fields: int, rows: int, width: int, experts: int, goals: int) -> None:
+        super().__init__()
+        self.table, self.spread = nn.Embedding(fields * rows, 16), nn.Parameter(torch.zeros(goals))
+        self.offset: torch.Tensor
+        self.register_buffer("offset", rows * torch.arange(fields))
+        self.experts = nn.ModuleList(self.part(16 * fields, width, width) for _ in range(experts))
+        self.gates = nn.ModuleList(nn.Linear(16 * fields, experts) for _ in range(goals))
+        self.towers = nn.ModuleList(self.part(width, width // 2, 1) for _ in range(goals))
+
+    @staticmethod
+    def part(inputs: int, width: int, outputs: int) -> nn.Sequential:
+        return nn.Sequential(nn.Linear(inputs, width), nn.LayerNorm(width), nn.GELU(), nn.Linear(width, outputs))
+
+    def forward(self, kinds: torch.Tensor) -> list[torch.Tensor]:
+        x = self.table(kinds + self.offset).flatten(1)
+        known = torch.stack([expert(x) for expert in self.experts], 1)
+        shares = [gate(x).softmax(-1).unsqueeze(-1) for gate in self.gates]
+        return [tower((share * known).sum(1)).squeeze(-1) for tower, share in zip(self.towers, shares, strict=True)]
+
+
+@workload("tenth", "training")
+def several_goals() -> Work:
+    """Clicks, purchases after them and minutes watched, learned together by experts that the three goals share."""
+    model = Goals(10, 5000, 96, 4, 3).to(DEVICE).train()
+    optimizer = fused_adamw(model.parameters())
+
+    def step(kinds: torch.Tensor, click: torch.Tensor, bought: torch.Tensor, minutes: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        clicks, buys, watched = model(kinds)
+        both = (torch.sigmoid(clicks) * torch.sigmoid(buys)).clamp(1e-6, 1 - 1e-6)
+        losses = [
+            F.binary_cross_entropy_with_logits(clicks, click),
+            F.binary_cross_entropy(both, click * bought),
+            F.smooth_l1_loss(watched, torch.log1p(minutes)),
+        ]
+        loss = (torch.stack(losses) * torch.exp(-model.spread) + 0.5 * model.spread).sum()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimizer.step()
+        return loss.detach()
+
+    def seen() -> Inputs:
+        flags = (integers(2, 512).float() for _ in range(2))
+        return integers(5000, 512, 10), *flags, 20 * normal(512).abs()
+
+    return Work(step, batches(seen))
+
+
+@workload("tenth", "blocked")
+def alternating_factors() -> Work:
+    """Factors of users by alternating least squares, those of the items fixed; the host reads the error."""
+    users, items, length, rank = (32_768, 200_000, 64, 64) if ON_GPU else (8, 50, 6, 4)
+    table, ridge = normal(items, rank) / rank**0.5, 0.1 * torch.eye(rank, device=DEVICE)
+
+    def step(history: torch.Tensor, rating: torch.Tensor) -> tuple[torch.Tensor, float]:
+        seen = table[history]
+        lower = torch.linalg.cholesky_ex(torch.baddbmm(ridge, seen.mT, seen)).L
+        half = torch.linalg.solve_triangular(lower, torch.bmm(seen.mT, rating), upper=False)
+        factors = torch.linalg.solve_triangular(lower.mT, half, upper=True)
+        off = torch.bmm(seen, factors) - rating
+        return factors.squeeze(-1), off.square().mean().sqrt().item()
+
+    return Work(step, batches(lambda: (integers(items, users, length), normal(users, length, 1))))
+
+
+class Pair(nn.Module):
+    """Users and items as rows of a table each, brought to one space."""
+
+    def __init__(self, rows: int, width: int) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(rows, width) for _ in range(2))
+        self.towers = nn.ModuleList(perceptron(width, 2 * width, width) for _ in range(2))
+
+    def forward(self, user: torch.Tensor, item: torch.Tensor) -> torch.Tensor:
+        parts = [tower(table(rows)) for tower, table, rows in zip(self.towers, self.tables, (user, item), strict=True)]
+        left, right = (F.normalize(part, dim=-1) for part in parts)
+        return left @ right.T
+
+
+@workload("tenth", "training")
+def popular_negatives() -> Work:
+    """Two towers trained with a large batch's other items as negatives, corrected for how often each item occurs."""
+    rows, batch, width = (100_000, 24_576, 64) if ON_GPU else (100, 16, 8)
+
+    def loss(model: nn.Module, user: torch.Tensor, item: torch.Tensor, often: torch.Tensor) -> torch.Tensor:
+        scores = model(user, item).float() / 0.05 - often
+        own = torch.arange(len(item), device=item.device)
+        again = (item == item.unsqueeze(1)) & (own != own.unsqueeze(1))
+        return F.cross_entropy(scores.masked_fill(again, -1e4), own)
+
+    step = training(Pair(rows, width), loss, fused_adamw, HALF)
+    return Work(step, batches(lambda: (integers(rows, batch), integers(rows, batch), normal(batch).abs() - 9)))

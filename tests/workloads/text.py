@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import nn
@@ -22,9 +23,11 @@ from tests.workloads.registry import (
     fused_adamw,
     inference,
     integers,
+    normal,
     training,
     workload,
 )
+from tests.workloads.streams import side_by_side
 
 HALF = torch.bfloat16
 
@@ -214,3 +217,82 @@ def upper_layers() -> Work:
         return loss.detach()
 
     return Work(step, batches(lambda: (integers(8000, 8, 128), integers(3, 8))))
+
+
+class Sentences(nn.Module):
+    """Sentences as directions: the library's transformer encoder, and the mean over the words that are there."""
+
+    def __init__(self, words: int, width: int, length: int, depth: int) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, width), nn.Parameter(torch.randn(length, width) / 8)
+        layer = nn.TransformerEncoderLayer(width, 4, 2 * width, 0.0, F.gelu, batch_first=True, norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, depth, nn.LayerNorm(width), enable_nested_tensor=False)
+
+    def forward(self, text: torch.Tensor) -> torch.Tensor:
+        absent = text == 0
+        x = self.encoder(self.words(text) + self.places, src_key_padding_mask=absent)
+        there = (~absent).unsqueeze(-1).float()
+        return F.normalize((x * there).sum(1) / there.sum(1), dim=-1)
+
+
+@workload("tenth", "training")
+def paired_sentences() -> Work:
+    """An encoder of sentences trained so that a sentence is nearer to one that means the same than to another."""
+    length = 24
+
+    def loss(model: nn.Module, text: torch.Tensor) -> torch.Tensor:
+        return F.triplet_margin_loss(*model(text).chunk(3), margin=0.5)
+
+    def triples() -> Inputs:
+        text, size = 1 + integers(7999, 48, length), 6 + integers(length - 6, 48, 1)
+        return (text.masked_fill(torch.arange(length, device=DEVICE) >= size, 0),)
+
+    return Work(training(Sentences(8000, 128, length, 3), loss, fused_adamw), batches(triples))
+
+
+@workload("tenth", "blocked")
+def answered_question() -> Work:
+    """Where in a passage the answer to a question stands, unless the host finds that there is none."""
+    words, width, length = 8000, 256, 160
+    layers = [AfterNorm(width, 4) for _ in range(10)]
+    model = nn.Sequential(nn.Embedding(words, width), *layers, nn.Linear(width, 2)).to(DEVICE, HALF).eval()
+    places = torch.arange(length, device=DEVICE)
+    apart = places - places.unsqueeze(1)
+    allowed = (apart >= 0) & (apart < 24)
+
+    def step(text: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            begin, end = model(text).float().unbind(-1)
+            spans = (begin.unsqueeze(2) + end.unsqueeze(1)).masked_fill(~allowed, -50.0).flatten(1)
+            sure = spans.softmax(-1).amax(-1)
+            if sure.max().item() < 1e-6:
+                return torch.zeros_like(spans)
+            return spans
+
+    return Work(step, batches(lambda: (integers(words, 2, length),)))
+
+
+class Drafting(nn.Module):
+    """A head that guesses a word further on: a few residual layers, and the scores of words."""
+
+    def __init__(self, width: int, depth: int, words: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(depth))
+        self.read = nn.Linear(width, words, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = x + F.relu(layer(x))
+        return self.read(x)
+
+
+@workload("tenth", "streams")
+def drafting_heads() -> Work:
+    """Six heads that each guess one of the next six words from the same last state, a stream for each."""
+    heads = [inference(Drafting(1024, 5, 2048), HALF) for _ in range(6)]
+    streams = [torch.cuda.Stream() for _ in heads]
+
+    def step(state: torch.Tensor) -> torch.Tensor:
+        return torch.stack(side_by_side([partial(head, state) for head in heads], streams), 1)
+
+    return Work(step, batches(lambda: (normal(48, 1024, dtype=HALF),)))
