@@ -154,3 +154,50 @@ def sampled_neighbours() -> Work:
         return torch.randint(len(graph.features), (seeds,)), torch.rand(seeds, 10), torch.rand(10 * seeds, 6)
 
     return Work(step, batches(batch))
+
+
+class Passed(torch.autograd.Function):
+    """What the nodes of an undirected graph send each other; its matrix is its own transpose."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: torch.Tensor, graph: torch.Tensor) -> torch.Tensor:
+        ctx.graph = graph
+        return graph @ x
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return ctx.graph @ gradient.contiguous(), None
+
+
+@torch.compiler.disable
+def passed(x: torch.Tensor, graph: torch.Tensor) -> torch.Tensor:
+    """The messages over a sparse graph, as a graph package computes them."""
+    return Passed.apply(x, graph)
+
+
+class Topics(nn.Module):
+    """Papers sorted into topics by their words and by the words of what cites them."""
+
+    def __init__(self, words: int, width: int, topics: int, graph: torch.Tensor) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(words, width, bias=False), nn.Linear(width, topics, bias=False)
+        self.graph = graph
+
+    def forward(self, papers: torch.Tensor, known: torch.Tensor) -> torch.Tensor:
+        x = F.relu(passed(self.first(papers), self.graph))
+        return passed(self.second(x), self.graph)[known]
+
+
+@workload("eleventh", "training")
+def paper_topics() -> Work:
+    """A graph convolution over all citations between many papers trained on the few whose topics are known."""
+    papers, citations, known = (400_000, 8_000_000, 20_000) if ON_GPU else (60, 200, 8)
+    ends, weight = integers(papers, 2, citations), normal(citations).abs() / 32
+    both = torch.cat([ends, ends.flip(0)], 1), torch.cat([weight, weight])
+    graph = torch.sparse_coo_tensor(*both, (papers, papers)).coalesce().to_sparse_csr()
+
+    def loss(model: nn.Module, words: torch.Tensor, labelled: torch.Tensor, topic: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(model(words, labelled), topic)
+
+    step = training(Topics(64, 64, 40, graph), loss, fused_adamw)
+    return Work(step, batches(lambda: (normal(papers, 64), integers(papers, known), integers(40, known))))

@@ -129,3 +129,29 @@ class Patched(nn.Module):
 def patched_series() -> Work:
     """The next four days of a few hourly series from the two weeks before, by a transformer over pieces of them."""
     return Work(inference(Patched(336, 96, 128, 4)), batches(lambda: (normal(4, 336, 7),)))
+
+
+class Mixture(nn.Module):
+    """What may follow as a mixture of many possibilities: how likely each is, where it lies and how wide it is."""
+
+    def __init__(self, known: int, width: int, parts: int) -> None:
+        super().__init__()
+        self.read, self.say = nn.Linear(known, width), nn.Linear(width, 3 * parts)
+
+    def forward(self, past: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        weight, mean, spread = self.say(torch.tanh(self.read(past))).chunk(3, -1)
+        return weight.log_softmax(-1), mean, F.softplus(spread) + 0.05
+
+
+@workload("eleventh", "training")
+def mixed_densities() -> Work:
+    """The next hour of a million meters, learned as a mixture of distributions with heavy tails."""
+    meters, parts = (1 << 20, 32) if ON_GPU else (64, 4)
+
+    def loss(model: nn.Module, past: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        weight, mean, spread = model(past)
+        miss = (value.unsqueeze(-1) - mean) / spread
+        return -torch.logsumexp(weight - 2.5 * torch.log1p(miss.square() / 4) - spread.log(), -1).mean()
+
+    step = training(Mixture(32, 32, parts), loss, fused_adamw)
+    return Work(step, batches(lambda: (normal(meters, 32), normal(meters)), 3))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import logging
+import random
 from functools import partial
 
 import torch
@@ -141,3 +144,77 @@ def cross_validation() -> Work:
         return losses.detach()
 
     return Work(step, batches(lambda: (integers(16, 4, 128), *(normal(128, 256) for _ in models))))
+
+
+class SoftTrees(nn.Module):
+    """Trees that send each row both ways at every turn, more or less, by a soft choice of one column each."""
+
+    def __init__(self, columns: int, trees: int, depth: int, says: int) -> None:
+        super().__init__()
+        self.trees, self.depth = trees, depth
+        self.choose, self.turn = (nn.Parameter(torch.randn(size, trees * depth)) for size in (columns, 1))
+        self.sharp = nn.Parameter(torch.zeros(trees * depth))
+        self.leaves = nn.Parameter(torch.randn(trees, 2**depth, says) / 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        seen = (x @ self.choose.softmax(0) - self.turn) * torch.exp(self.sharp)
+        left = torch.sigmoid(4 * seen).unflatten(-1, (self.trees, self.depth))
+        share = torch.ones_like(left[..., :1])
+        for part in left.unbind(-1):
+            share = torch.cat([share * part.unsqueeze(-1), share * (1 - part.unsqueeze(-1))], -1)
+        return torch.einsum("rtl,tls->rts", share, self.leaves).flatten(1)
+
+
+class Forest(nn.Module):
+    """Layers of soft trees that see the columns and what all trees before them said."""
+
+    def __init__(self, columns: int, trees: int, depth: int, layers: int) -> None:
+        super().__init__()
+        sizes = [columns + 2 * trees * layer for layer in range(layers)]
+        self.layers = nn.ModuleList(SoftTrees(size, trees, depth, 2) for size in sizes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        columns = x.shape[1]
+        for layer in self.layers:
+            x = torch.cat([x, layer(x)], -1)
+        return x[:, columns:].mean(-1)
+
+
+@workload("eleventh", "training")
+def soft_trees() -> Work:
+    """A forest of differentiable trees trained to tell which loans will fail."""
+
+    def loss(model: nn.Module, rows: torch.Tensor, failed: torch.Tensor) -> torch.Tensor:
+        return F.binary_cross_entropy_with_logits(model(rows), failed)
+
+    step = training(Forest(24, 32, 4, 3), loss, adamw)
+    return Work(step, batches(lambda: (normal(256, 24), integers(2, 256).float())))
+
+
+@torch.compiler.disable
+def parsed(text: torch.Tensor, kinds: dict[str, int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Lines of numbers and two categories as tensors."""
+    lines = list(csv.reader(io.StringIO(text.numpy().tobytes().decode())))
+    numbers = [[float(field) for field in line[:-2]] for line in lines]
+    return torch.tensor(numbers), torch.tensor([[kinds.get(field, 0) for field in line[-2:]] for line in lines])
+
+
+@workload("eleventh", "blocked")
+def parsed_records() -> Work:
+    """Records that arrive as lines of text, read by the host and rated by a small network."""
+    draw, rows = random.Random(0), 1800 if ON_GPU else 20
+    names = ["".join(draw.choices("abcdefgh", k=4)) for _ in range(200)]
+    kinds, model = {name: place for place, name in enumerate(names)}, Rows(12, 2, 128).to(DEVICE).eval()
+
+    def line() -> str:
+        return ",".join([*(f"{draw.uniform(-9, 9):+.4f}" for _ in range(12)), *draw.choices(names, k=2)])
+
+    def text() -> Inputs:
+        return (torch.frombuffer(bytearray("\n".join(line() for _ in range(rows)).encode()), dtype=torch.uint8),)
+
+    def step(lines: torch.Tensor) -> torch.Tensor:
+        numbers, categories = parsed(lines, kinds)
+        with torch.no_grad():
+            return model(numbers.to(DEVICE), categories.to(DEVICE)).cpu()
+
+    return Work(step, batches(text))
