@@ -44,7 +44,7 @@ FIGURES: Final = (
             "advice.fusion:compile_device", "advice.fusion", "advice.padding", "advice.generated",
             "advice.breaks", "advice.stages",
             "advice.operators", "advice.roles", "advice.patterns",
-            "advice.host_time:with_outside", "advice.host_time:slowness",
+            "advice.host_time:_least_outside", "advice.host_time:with_outside", "advice.host_time:slowness",
         ),
         (*STEP, "forms.eager.step_ms"),
     ),

@@ -6,16 +6,18 @@ from dataclasses import replace
 
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, spread
+from tracelens.advice.outside import LONG
 from tracelens.advice.region import Region
 from tracelens.advice.terms import HOST
 
 
 def host_scale(region: Region) -> Estimate:
     """Untraced over traced host time. Work outside PyTorch takes what it took in the trace, in which nothing of it is
-    recorded; at best what the rest of the host does."""
+    recorded."""
     scale, kept = within_scale(region), _kept(region)
     mid, high = ((1 - kept) * value + kept for value in (scale.mid, scale.high))
-    return Estimate(mid, min(scale.low, mid), high)
+    least = _least_outside(region, kept * region.host) / max(region.host, 1.0)
+    return Estimate(mid, min((1 - kept) * scale.low + least, mid), high)
 
 
 def within_scale(region: Region) -> Estimate:
@@ -61,10 +63,17 @@ def beside(region: Region) -> float:
 
 
 def after_waits(inside: Estimate, region: Region) -> Estimate:
-    """A step whose device idles while the host works outside after a wait."""
-    traced = region.outside.apart
-    apart = Estimate(traced, min(within_scale(region).low, 1.0) * traced, traced)
+    """A step whose device idles while the host works outside after a wait, and may where that is unclear."""
+    traced, unclear = region.outside.apart, region.outside.unclear
+    inside = replace(inside, high=inside.high + unclear)
+    apart = Estimate(traced, _least_outside(region, traced), traced)
     return inside + apart.told("apart_ns", apart_ns=traced) if traced else inside
+
+
+def _least_outside(region: Region, traced: float) -> float:
+    """Least ns of so much traced work outside, of which a stretch of LONG may be dispatch."""
+    dispatch = min(traced, LONG)
+    return min(within_scale(region).low, 1.0) * dispatch + C.OUTSIDE_LEAST * (traced - dispatch)
 
 
 def replay_floor(region: Region) -> float:

@@ -13,13 +13,16 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.tables.syncs import own_waits
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, among
-from tracelens.model.intervals import intersect, length, subtract, union
+from tracelens.model.intervals import covered, intersect, length, subtract, union
 from tracelens.model.names import named
 from tracelens.model.once import once
 
 LONG: Final = 500_000
 """ns without any operator from which the host does not dispatch but works. [H200: at most 463 us in 45 traces of
 steps without such work, with_stack included; an operator takes 5 to 50 us]"""
+UNCLEAR: Final = 300_000
+"""ns without any operator that may be either, where every step has as much. [H200: up to 426 us in every step of 3 of
+200 traces without such work, 478 us in single ones]"""
 DISPATCH: Final = tuple(part for part in Part if part.name.startswith("DISPATCH_"))
 _STEP: Final = re.compile(r"^ProfilerStep#")
 """Early profilers record steps as operators."""
@@ -31,8 +34,17 @@ def stretches(analysis: Analysis) -> Int64s:
 
     What follows a wait counts as well: the account calls it refill as far as the wait overlapped work, but a host that
     does not launch does not refill."""
-    found = _long(_idle(analysis, Part.DISPATCH_PYTHON, Part.SYNC_REFILL))
-    return _long(subtract(found, _dispatching(analysis))) if len(found) else found
+    found = _still(analysis)
+    return found[_lengths(found) >= LONG]
+
+
+@once
+def _still(analysis: Analysis) -> Int64s:
+    """The same of UNCLEAR or more."""
+    found = _idle(analysis, Part.DISPATCH_PYTHON, Part.SYNC_REFILL)
+    found = found[_lengths(found) >= UNCLEAR]
+    found = subtract(found, _dispatching(analysis)) if len(found) else found
+    return found[_lengths(found) >= UNCLEAR]
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,8 @@ class Outside:
     """How often a step the host turns to such work of LONG or more between operators of the step."""
     beyond: float = 0.0
     """Time over LONG of that work: where it is short, dispatch may be all that it is."""
+    unclear: float = 0.0
+    """Idle time that may be such work or dispatch, in stretches of UNCLEAR to LONG."""
 
 
 def find_outside(analysis: Analysis) -> Outside:
@@ -57,10 +71,19 @@ def find_outside(analysis: Analysis) -> Outside:
     long = stretches(analysis)
     found = np.concatenate((long, parts, intersect(_fetches(analysis), _idle(analysis, *DISPATCH))))
     idle, steps = union(found[:, 0], found[:, 1]), max(len(analysis.window.tiles), 1)
-    apart, covered = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
+    apart, beside = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
     left = _between(analysis, long)
     beyond = length(left) - LONG * len(left)
-    return Outside(length(idle) / steps, apart / steps, covered / steps, len(left) / steps, beyond / steps)
+    unclear = _unclear(analysis)
+    return Outside(length(idle) / steps, apart / steps, beside / steps, len(left) / steps, beyond / steps, unclear)
+
+
+def _unclear(analysis: Analysis) -> float:
+    """Ns of a step in stretches that are too short to be told from dispatch: the least of any step, as work that is
+    part of it comes back in each."""
+    found, tiles = _still(analysis), analysis.window.tiles
+    found = found[_lengths(found) < LONG]
+    return float(covered(found, tiles[:, 0], tiles[:, 1]).min()) if len(found) and len(tiles) else 0.0
 
 
 def _between(analysis: Analysis, long: Int64s) -> Int64s:
@@ -104,8 +127,8 @@ def _fetches(analysis: Analysis) -> Int64s:
     return union(events.start[spans], events.end[spans])
 
 
-def _long(intervals: Int64s) -> Int64s:
-    return intervals[intervals[:, 1] - intervals[:, 0] >= LONG]
+def _lengths(intervals: Int64s) -> Int64s:
+    return intervals[:, 1] - intervals[:, 0]
 
 
 def _dispatching(analysis: Analysis) -> Int64s:
