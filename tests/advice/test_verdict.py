@@ -113,5 +113,5 @@ def test_a_form_that_nothing_is_compared_with_is_no_verdict() -> None:
 def test_a_form_that_no_other_can_replace_is_a_verdict() -> None:
     waits = Blocker("sync", "1 wait", None, 1.0, "move it")
     blocked = {name: replace(form(None), blockers=(waits,)) for name in ("compile", "replay", "both")}
-    alone = {"eager": form(0.1), **blocked}
+    alone: dict[str, Form] = {"eager": form(0.1), **blocked}
     assert is_decided(alone, "eager", confidence(alone, "eager"))

@@ -148,6 +148,11 @@ def test_what_the_profiler_costs_is_told_where_it_matters() -> None:
     assert phrases.profiled(measured) == "4.00 ms recorded under the profiler; 2.00 ms without it (measured)."
     slower = phrases.profiled(judged("replay", eager=Form(5.0, 4.8, 5.2, "measured")))
     assert slower.endswith("; 5.00 ms without it (measured, slower for a reason other than recording).")
+    limited = Terms("device_ns", "device_bound", {"device_ns": 5e6, "clocks": 1.25})
+    limit = phrases.profiled(judged("neither", eager=Form(5.0, 4.8, 5.2, "predicted", terms=limited)))
+    assert limit.endswith(
+        "; 5.00 ms without it (estimated, at the clocks of a long run, which the power limit lowers)."
+    )
     predicted["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
     assert phrases.profiled(predicted) == (
         "4.00 ms recorded; 2.00 ms estimated, less than the 3.00 ms that the device works: 2.46 ms of that was "
@@ -189,6 +194,8 @@ def test_how_long_a_busy_device_works_without_the_profiler() -> None:
     assert said == "75 % of the traced step device 0 works; without the profiler for about 94 %."
     document["forms"]["eager"]["step_ms"] = 2.0
     assert "without" not in phrases.boundness(document), "less than the device works is no share of it"
+    document["forms"]["eager"]["step_ms"] = 4.4
+    assert "without" not in phrases.boundness(document), "no device idles because nothing is recorded"
 
 
 def test_savings_and_tables_name_the_time_they_are_of() -> None:
@@ -209,7 +216,7 @@ def test_a_device_that_waits_only_for_the_profilers_host() -> None:
     document["attribution"]["classes"]["kernel"]["ns"] = 5_700_000
     document["attribution"]["classes"]["dispatch"]["ns"] = 4_000_000
     assert phrases.boundness(document) == (
-        "57 % of the traced step device 0 waits for the host; without the profiler it works for about 95 %."
+        "57 % of the traced step device 0 waits for the host; without the profiler it idles for about 5 %."
     )
 
 

@@ -26,6 +26,7 @@ def predict_eager(facts: Facts) -> Estimate:
     formula = "max(host_ns, device_ns) + waiting_ns"
     launched = float(region.duration.sum())
     values = {"host_ns": own, "device_ns": work, "waiting_ns": waiting, "launched_ns": launched}
+    values |= {"clocks": device.mid} if device.mid > 1 else {}
     return period.told(formula, slower(own, work), **values)
 
 

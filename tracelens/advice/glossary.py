@@ -102,7 +102,8 @@ KEYS: Final = {
     "error": "Why a form could not run.",
     "summary": "The verdict in plain sentences.",
     "decided": "Whether the verdict is more than a guess. False below a confidence of 50 %, unless all forms that may "
-    "be used are measured, where no other form is known, and with abstain; then reports name the forms and not which is best.",
+    "be used are measured, where no other form is known, and with abstain; then reports name the forms and not which "
+    "is best.",
     "snippet": "torch code that applies the verdict.",
     "evidence": "Handles for tracelens show.",
     "advice": "The repair in PyTorch terms.",

@@ -57,6 +57,7 @@ TERMS: Final = {
     "host_ns": "Host time of a step without the profiler, which the trace's launch calls gauge.",
     "device_ns": "Device work of a step: eager as traced, in a graph with its spacing, compiled with its waits.",
     "waiting_ns": "What host and device wait for each other beyond the slower of them: launch latency, waits.",
+    "clocks": "Device time over the traced one once the step has run for long: dense products meet the power limit.",
     "launched_ns": "Device work that the step launches, as traced, its streams added up.",
     "recorded_ns": "The step as it was traced, at sustained clocks.",
     "eager_ns": "The step in eager mode.",

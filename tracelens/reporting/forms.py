@@ -67,6 +67,17 @@ def _usable(form: FormEntry) -> bool:
     return form["outputs"] != "differ" and all(blocker["id"] != NO_GRAPH for blocker in form["blockers"])
 
 
+def unit(document: Document) -> str:
+    """What the forms' times are of: what was measured is of a step, whatever the trace shows."""
+    return "the step" if document["window"]["steps"] or is_measured(document) else "this stretch"
+
+
+def is_measured(document: Document) -> bool:
+    """Whether all known times were measured, so that they are of the step."""
+    known = [form for form in document["forms"].values() if form["step_ms"] is not None]
+    return bool(known) and all(form["source"] == "measured" for form in known)
+
+
 def form_rows(document: Document) -> Iterator[FormRow]:
     """The four forms, simplest first."""
     own = document["forms"].get(own_form(document))

@@ -16,6 +16,7 @@ from tracelens.reporting.forms import (
     blocked_by,
     candidates,
     failure,
+    is_measured,
     own_form,
     short,
     source,
@@ -23,7 +24,10 @@ from tracelens.reporting.forms import (
 )
 from tracelens.reporting.forms import blocked_forms as blocked_forms
 from tracelens.reporting.forms import form_rows as form_rows
+from tracelens.reporting.forms import unit as unit
 from tracelens.reporting.printable import head, short_place
+from tracelens.reporting.profiling import profiled as profiled
+from tracelens.reporting.profiling import unprofiled
 from tracelens.reporting.repaired import after_fix as after_fix
 from tracelens.reporting.repaired import after_repair
 from tracelens.reporting.schema import Document, FindingEntry, FormEntry, RepairEntry
@@ -36,10 +40,6 @@ TALKS: Final = 0.2
 LARGE: Final = 0.1
 """Share of the step that a finding's repair saves from which it is the answer where no form is. [judgement]"""
 MEASURE: Final = "Measure the forms before you change code: tracelens capture SCRIPT."
-UNEVEN: Final = 1.5
-"""Longest over shortest step from which the mean is no typical step. [as the check step_spread]"""
-PROFILED: Final = 0.05
-"""Least relative difference of the recorded step to the one without the profiler that is worth a line."""
 
 
 def headline(document: Document) -> str:
@@ -50,7 +50,7 @@ def headline(document: Document) -> str:
 
 def _of_unit(document: Document) -> str:
     """That the forms are of a unit that repeats, whatever part of a step that is; "" where steps are marked."""
-    if document["window"]["kind"] != "period" or advised_form(document) is None or _is_measured(document):
+    if document["window"]["kind"] != "period" or advised_form(document) is None or is_measured(document):
         return ""
     return f"That is of a {document['window']['name']}, which may be but a layer of the step: no steps are annotated."
 
@@ -133,7 +133,7 @@ def boundness(document: Document) -> str:
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
     alone = _exposed({part: ns / window_ns for part, ns in classes["kernel"]["parts"].items()})
     more = "" if waits > works else alone
-    return f"{units.percent(part)} of the traced {what} {device} {does}{more}{_unprofiled(document, waits, works)}."
+    return f"{units.percent(part)} of the traced {what} {device} {does}{more}{unprofiled(document, waits, works)}."
 
 
 def _exposed(parts: Mapping[str, float]) -> str:
@@ -147,53 +147,6 @@ def _judged(document: Document) -> str:
     """The device that is judged, by its number where others worked too."""
     number, busy = document["window"]["device"], [d["id"] for d in document["trace"]["devices"] if d["busy_ns"]]
     return f"device {number}" if any(device != number for device in busy) else "the GPU"
-
-
-def _unprofiled(document: Document, waits: float, works: float) -> str:
-    """What becomes of these shares of the traced time without the profiler, where that is known."""
-    lengths = None if _is_uneven(document) else _lengths(document)
-    if lengths is None:
-        return ""
-    share, waiting = works * lengths[0] / lengths[1], waits > works
-    if not waiting and share > 1 / NO_GAIN:
-        return ""
-    idles, does = waiting and share <= 0.5, "it works for" if waiting and share > 0.5 else "for"
-    return f"; without the profiler {does} about {units.percent(1 - share if idles else min(share, 1.0))}"
-
-
-def profiled(document: Document) -> str:
-    """Why the account's step is longer than the headline's, or "": "8.96 ms recorded under the profiler; ..."."""
-    lengths = _lengths(document)
-    if lengths is None:
-        return ""
-    recorded_ms, bare_ms, how = lengths
-    if how == "estimated" and _is_uneven(document):
-        return f"Steps differ; a typical one takes {units.milliseconds(bare_ms)} ms without the profiler (estimated)."
-    told, bare = f"{units.milliseconds(recorded_ms)} ms recorded", f"{units.milliseconds(bare_ms)} ms"
-    works = document["attribution"]["classes"]["kernel"]["ns"] / document["attribution"]["window_ns"]
-    if how == "estimated" and bare_ms < NO_GAIN * works * recorded_ms:
-        busy = works * recorded_ms
-        why = _why_less(document, busy, bare_ms)
-        return f"{told}; {bare} estimated, less than the {units.milliseconds(busy)} ms that the device works: {why}."
-    slower = ", slower for a reason other than recording" if how == "measured" and bare_ms > recorded_ms else ""
-    return f"{told} under the profiler; {bare} without it ({how}{slower})."
-
-
-def _why_less(document: Document, busy_ms: float, bare_ms: float) -> str:
-    """Why a step is predicted shorter than the device works: for something else as well, or on streams that overlap."""
-    elsewhere = busy_ms - _launched_ms(document)
-    if elsewhere < (busy_ms - bare_ms) / 2:
-        return "a guess that more of its streams' work overlaps where the host is faster"
-    return f"{units.milliseconds(elsewhere)} ms of that was launched outside {unit(document)}, or before the recording"
-
-
-def _launched_ms(document: Document) -> float:
-    """Device work that a step launched, all streams added up."""
-    terms = document["forms"][own_form(document)]["terms"]
-    if terms and "launched_ns" in terms["values"]:
-        return terms["values"]["launched_ns"] / units.NS_PER_MS
-    launched = [row["total_ns"] / row["share"] for row in document["tables"]["kernels"] if row["share"]]
-    return units.to_ms(round(next(iter(launched), 0))) / (document["window"]["steps"] or 1)
 
 
 def alternatives(document: Document) -> str:
@@ -244,17 +197,6 @@ def _sure_of(document: Document) -> tuple[str, str]:
 def stretch(document: Document) -> str:
     """Title of the attribution."""
     return "Where the step goes" if document["window"]["steps"] else "Where the time goes"
-
-
-def unit(document: Document) -> str:
-    """What the forms' times are of: what was measured is of a step, whatever the trace shows."""
-    return "the step" if document["window"]["steps"] or _is_measured(document) else "this stretch"
-
-
-def _is_measured(document: Document) -> bool:
-    """Whether all known times were measured, so that they are of the step."""
-    known = [form for form in document["forms"].values() if form["step_ms"] is not None]
-    return bool(known) and all(form["source"] == "measured" for form in known)
 
 
 def failed_checks(document: Document) -> list[str]:
@@ -377,21 +319,3 @@ def _alternative(document: Document, name: str) -> str:
 def _is_unknown(form: FormEntry) -> bool:
     """Whether neither the trace nor an attempt tells of the form."""
     return form["step_ms"] is None and not form["blockers"] and form["source"] == "predicted"
-
-
-def _lengths(document: Document) -> tuple[float, float, str] | None:
-    """The recorded step and the same without the profiler in ms, and how the latter is known; None where they are
-    alike or one is not known."""
-    forms, window_ns, name = document["forms"], document["attribution"]["window_ns"], document["trace"]["form"]
-    form = forms.get(name if name in forms else own_form(document))
-    if not window_ns or form is None or not form["step_ms"]:
-        return None
-    recorded_ms = units.to_ms(window_ns) / (document["window"]["steps"] or 1)
-    how = "measured" if form["source"] == "measured" else "estimated"
-    return (recorded_ms, form["step_ms"], how) if abs(recorded_ms / form["step_ms"] - 1) > PROFILED else None
-
-
-def _is_uneven(document: Document) -> bool:
-    """Whether the steps differ so much that their mean is no typical step, of which the forms' times are."""
-    spread = document["window"]["step_ms"]
-    return (spread["max"] or 0.0) > UNEVEN * (spread["min"] or 0.0)
