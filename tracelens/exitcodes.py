@@ -14,5 +14,5 @@ class ExitCode(IntEnum):
     USAGE = 2
     UNREADABLE = 3
     NOTHING_TO_JUDGE = 4
-    """The trace holds no device work; the document is still written."""
+    """The trace holds no device work, or no verdict that --fail-on asks for; the document is still written."""
     INTERRUPTED = 130

@@ -197,7 +197,7 @@ def test_a_range_is_judged_alone(trace: Path, capsys: Capture) -> None:
         (["view", "x.json", "--fps", "-1"], "not a number of times a second"),
         (["view", "x.json", "--fps", "9" * 40], "not a number of times a second"),
         (["report", "x.json", "-o", "a.html"], ".md, .txt, .json, .csv"),
-        (["report", "x.json", "-o", "missing/a.md"], "missing is not a directory"),
+        (["report", "x.json", "-o", "missing/a.md"], "missing does not exist; create it first"),
         (["report", "x.json", "--json", "-o", "a.md"], "different formats"),
         (["report", "x.json", "--table", "gaps", "--json"], "--table prints CSV"),
         (["report", "x.json", "--table", "kernel"], "'kernel'"),
@@ -269,7 +269,7 @@ def test_fail_on_tells_why(trace: Path, capsys: Capture) -> None:
         assert main(["report", str(trace), "--fail-on", verdict]) == ExitCode.CONDITION
 
 
-@pytest.mark.parametrize(("condition", "note"), [("replay", "a guess of 47 %"), ("both", "a guess"), ("idle=99", "")])
+@pytest.mark.parametrize(("condition", "note"), [("replay", "a guess of 48 %"), ("both", "a guess"), ("idle=99", "")])
 def test_fail_on_acts_on_no_guess(condition: str, note: str, capsys: Capture) -> None:
     guess = Path(__file__).parent.parent / "data/seventh/reversible_layers.eager.json.gz"
     assert main(["report", str(guess), "--json", "--fail-on", condition]) == ExitCode.OK
@@ -284,6 +284,18 @@ def test_fail_on_says_that_there_is_no_verdict() -> None:
     document = Report(example.empty_analysis(), example.abstaining()).document
     assert undecided(parse_conditions("both"), document) == "there is no verdict"
     assert undecided(parse_conditions("idle=20"), document) == ""
+
+
+def test_fail_on_a_verdict_that_no_trace_allows_is_exit_4(tmp_path: Path, capsys: Capture) -> None:
+    unlinked = TraceBuilder().annotation("ProfilerStep#1", 0, 500)
+    for at in range(40):
+        unlinked.kernel("gemm", start=at * 10, dur=5)
+    path = unlinked.write(tmp_path / "unlinked.json")
+    assert main(["report", str(path)]) == ExitCode.OK
+    assert main(["report", str(path), "--fail-on", "both"]) == ExitCode.NOTHING_TO_JUDGE
+    assert "--fail-on: there is no verdict" in capsys.readouterr().err
+    assert main(["report", str(path), "--fail-on", "both,idle=1"]) == ExitCode.CONDITION
+    assert main(["report", str(path), "--fail-on", "idle=99"]) == ExitCode.OK
 
 
 def test_show_tells_about_one_event(trace: Path, capsys: Capture) -> None:

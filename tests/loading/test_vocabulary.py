@@ -77,8 +77,25 @@ def test_the_role_of_a_call(name: str, expected: Role) -> None:
         ("kernel,extra", Category.KERNEL),
         ("mine, gpu_memcpy", Category.COPY),
         ("mine", Category.OTHER),
+        ("musa_runtime", Category.RUNTIME),
+        ("driver", Category.OTHER),
         ("", Category.OTHER),
     ],
 )
 def test_the_first_known_word_of_a_list_is_the_category(text: str, expected: Category) -> None:
     assert category(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("LaunchKernel", Role.LAUNCH),
+        ("MemcpyAsync", Role.COPY),
+        ("MemsetAsync", Role.MEMSET),
+        ("StreamSynchronize", Role.SYNC),
+        ("Malloc", Role.ALLOC),
+        ("Free", Role.ALLOC),
+    ],
+)
+def test_a_vendor_names_its_calls_as_others_do(call: str, expected: Role) -> None:
+    assert role(f"musa{call}") == expected

@@ -196,6 +196,12 @@ def unread_share(trace: Trace, work: Int64s) -> float | None:
     return min(max(sum(count.values()) / complete, endless / max(len(work), 1)), 1.0) if complete else None
 
 
+def unread(trace: Trace) -> str:
+    """What of them cannot be read, with how often and the first."""
+    found = (repair for repair in trace.repairs if repair.kind in _UNREAD)
+    return ", ".join(f"{repair.count:,} {repair.kind}, the first {repair.example}" for repair in found)
+
+
 def why_unlinked(trace: Trace) -> str:
     """Why device work lacks launch records all over a file: correlations that cannot be read, or none at all; "" where
     its events have theirs."""

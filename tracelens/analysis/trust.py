@@ -332,8 +332,9 @@ RULES: Final = (
         0.001,
         0.10,
         "events say what they are",
-        "{share} of events give a name, category, duration, correlation or arguments that cannot be read: the file was "
-        "damaged or written by another tool; give the file that export_chrome_trace wrote",
+        "{share} of events are not read in full ({remedy}): the file was damaged or written by another tool; give the "
+        "file that export_chrome_trace wrote",
+        remedy=lambda evidence: recording.unread(evidence.trace),
     ),
     Rule(
         "mended",  # 0 on every real trace seen

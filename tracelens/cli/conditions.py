@@ -20,8 +20,11 @@ class Condition:
     idle_percent: float = 0.0
 
     def can_tell(self, document: Document) -> bool:
-        """Whether the document says if the condition holds: without a trace nothing tells how long a device idled."""
-        return bool(self.verdict) or _idle_percent(document) is not None
+        """Whether the document says if the condition holds: it may have no verdict, and without a trace nothing tells
+        how long a device idled."""
+        if self.verdict:
+            return document["recommendation"]["verdict"] != "abstain"
+        return _idle_percent(document) is not None
 
     def reason(self, document: Document) -> str:
         """Why the condition holds, or "" when it does not."""

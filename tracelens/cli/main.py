@@ -39,7 +39,8 @@ tracelens PATH is short for tracelens view PATH on a terminal, else for
 tracelens report PATH.
 
 exit codes: 0 done, 1 a --fail-on condition holds, 2 the command is wrong,
-3 the trace cannot be read, 4 it holds no device work, 130 interrupted"""
+3 the trace cannot be read, 4 it holds no device work, or nothing to tell
+whether a condition holds, 130 interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

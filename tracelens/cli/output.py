@@ -83,7 +83,8 @@ def expect_writable(path: Path, *, force: bool) -> None:
     if path.is_symlink():
         raise UsageError(f"{path} is a link; name the file that it leads to, or another")
     if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is not a directory; create it first")
+        wrong = "is not a directory; name another" if path.parent.exists() else "does not exist; create it first"
+        raise UsageError(f"{path.parent} {wrong}")
 
 
 def exists(path: Path) -> bool:

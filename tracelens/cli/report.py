@@ -95,7 +95,7 @@ class ReportCommand:
             action="extend",
             default=[],
             help="exit with 1 when the verdict is both, compile or replay and more than a guess, or when the device "
-            "idles (idle=PERCENT); several: separate with commas",
+            "idles (idle=PERCENT), with 4 when nothing tells; several: separate with commas",
         )
 
     def run(self, options: argparse.Namespace) -> ExitCode:
@@ -154,10 +154,10 @@ def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
     reasons = [reason for condition in conditions if (reason := condition.reason(document))]
     for said in filter(None, (*reasons, undecided(conditions, document))):
         output.note(f"--fail-on: {said}")
-    if not reasons and not all(condition.can_tell(document) for condition in conditions):
+    untold = [] if reasons else [condition for condition in conditions if not condition.can_tell(document)]
+    if not all(condition.verdict for condition in untold):
         output.note("--fail-on idle: without a trace nothing tells how long the device idled")
-        return ExitCode.NOTHING_TO_JUDGE
-    return ExitCode.CONDITION if reasons else ExitCode.OK
+    return ExitCode.NOTHING_TO_JUDGE if untold else ExitCode.CONDITION if reasons else ExitCode.OK
 
 
 def _count(text: str) -> int:

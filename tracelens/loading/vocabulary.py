@@ -51,6 +51,9 @@ CATEGORIES: Final = {
 }
 """`cat` in lower case -> category; whatever is not here is OTHER."""
 
+_VENDOR: Final = re.compile(r"[a-z0-9]+_(runtime|driver)")
+"""Calls of a vendor whose profiler writes what the others write."""
+
 PHASES: Final = {
     ord("M"): Category.METADATA,
     ord("C"): Category.COUNTER,
@@ -69,13 +72,13 @@ ROLES: Final = (
     ),
     (Role.LAUNCH, r"Launch(Kernel|CooperativeKernel|Grid)|ModuleLaunch|LaunchByPtr"),
     (Role.LAUNCH, r"EnqueueKernelLaunch|EnqueueCooperativeKernelLaunch|CommandListAppendLaunch|^runFunction"),
-    (Role.COPY, r"^(cuda|hip|cu)Memcpy|EnqueueMemBuffer(Copy|Read|Write)|EnqueueUSMMemcpy|CommandListAppendMemoryCopy"),
+    (Role.COPY, r"^[a-z]+Memcpy|EnqueueMemBuffer(Copy|Read|Write)|EnqueueUSMMemcpy|CommandListAppendMemoryCopy"),
     (Role.COPY, r"memcpy(DtoH|HtoD|DtoD)Async"),
-    (Role.MEMSET, r"^(cuda|hip|cu)Memset|EnqueueUSMFill|EnqueueMemBufferFill|AppendMemoryFill"),
+    (Role.MEMSET, r"^[a-z]+Memset|EnqueueUSMFill|EnqueueMemBufferFill|AppendMemoryFill"),
     (Role.SYNC, r"[sS]ynchronize|^urEventWait$|^urQueueFinish$|HostSynchronize|^ur\w*WaitWithBarrier$"),
     (Role.EVENT_WAIT, r"StreamWait(Event|Value)|EnqueueEventsWait|waitOnEvent|AppendWaitOnEvents"),
     (Role.EVENT_RECORD, r"EventRecord|^recordEvent|AppendSignalEvent"),
-    (Role.ALLOC, r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister|ExtMalloc)"),
+    (Role.ALLOC, r"^[a-z]+(Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister|ExtMalloc)"),
     (Role.ALLOC, r"^(cu|hip)Mem(Alloc|Free|HostAlloc|Create|Map|Unmap|Release|AddressReserve|AddressFree|SetAccess)"),
     (Role.ALLOC, r"^urUSM(Host|Device|Shared)Alloc|^urUSM(Free|Pool)|^urVirtualMem|^zeMem(Alloc|Free)|^zeVirtualMem"),
     (Role.LOAD, r"Module(Load|GetFunction|GetLoadingMode)|Library(Load|GetKernel|GetModule)|FuncBySymbol"),
@@ -89,8 +92,10 @@ ROLES: Final = (
 
 def category(text: str) -> Category:
     """Category of an event by its `cat`, which may list several after commas: by the first that is known."""
-    words = (word.strip() for word in text.lower().split(","))
-    return next((CATEGORIES[word] for word in words if word in CATEGORIES), Category.OTHER)
+    words = [word.strip() for word in text.lower().split(",")]
+    named = next((CATEGORIES[word] for word in words if word in CATEGORIES), None)
+    other = Category.RUNTIME if any(_VENDOR.fullmatch(word) for word in words) else Category.OTHER
+    return other if named is None else named
 
 
 def role(name: str) -> Role:
