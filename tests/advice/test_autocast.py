@@ -83,6 +83,11 @@ def test_a_parameters_conversion_is_a_kernel_of_its_own(shape: list[int], kernel
     assert compiled(norm, converted("aten::linear", shape, LAYER), gemm(5)).generated_kernels == kernels
 
 
+def test_a_parameter_that_was_just_computed_is_converted_on_the_way() -> None:
+    norm = op("aten::div", 10, shapes=[[256, 128], [256, 128]], dtypes=["float", "float"])
+    assert compiled(norm, converted("aten::linear", [256, 128], LAYER), gemm(5)).generated_kernels == 1
+
+
 @pytest.mark.parametrize(("shape", "kernels"), [([256, 128], 3), ([512, 128], 2)], ids=["parameter", "input"])
 def test_so_is_that_of_its_gradient(shape: list[int], kernels: int) -> None:
     back = [pointwise(10, 512 * 128), converted("ToCopyBackward0", shape, []), pointwise(10, 512 * 128)]

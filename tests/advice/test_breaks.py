@@ -27,6 +27,18 @@ def test_reductions_of_one_tensor_share_a_kernel() -> None:
     assert together.generated < 0.7 * apart.generated
 
 
+def test_a_reduction_behind_another_joins_it_unless_the_way_there_reads_what_that_gave() -> None:
+    def behind(shapes: list[list[int]], rows: bool = False) -> int:
+        between = op("aten::mul", 50, shapes=shapes, dtypes=["float"] * 2)
+        sums = (reduction(BIG, "[0]", 50), between, reduction(BIG, "[0]", 50))
+        return compiled(*[reduction(BIG, "[-1]")][: int(rows)], *sums).generated_kernels
+
+    whole = [BIG // 256, 256]
+    assert behind([whole, whole]) == 2
+    assert behind([whole, whole], rows=True) == 3
+    assert behind([whole, [256]]) == 4
+
+
 def test_no_kernel_reduces_along_rows_and_over_leading_dimensions() -> None:
     assert compiled(reduction(1 << 15, "[-1]"), pointwise(), reduction(1 << 15, "[0]")).generated_kernels == 2
 

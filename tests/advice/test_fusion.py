@@ -128,6 +128,19 @@ def test_slices_are_computed_with_their_source() -> None:
     assert compiled(pointwise(100, 7 * BIG), pointwise(40, BIG), pointwise(40, BIG)).generated_kernels == 2
 
 
+def test_what_is_taken_apart_is_not_stored() -> None:
+    whole = elementwise("aten::copy_", 3 * BIG, ["float", "unsigned char"], 400.0)
+    part, other = pointwise(140, BIG), pointwise(60, BIG // 7)
+    assert compiled(whole, part).generated < 0.6 * compiled(whole, whole).generated
+    assert compiled(whole, other).generated > 0.9 * compiled(whole, whole).generated
+
+
+def test_a_logarithm_takes_longer_than_an_exponential() -> None:
+    chains = [[pointwise(200, BIG), *[elementwise(f"aten::{name}", BIG, ["float"])] * 12] for name in ("log1p", "exp")]
+    logarithms, exponentials = (compiled(*chain).generated for chain in chains)
+    assert logarithms > 1.5 * exponentials
+
+
 def test_a_scatter_into_a_filled_tensor_is_no_scatter() -> None:
     given = {"shapes": [[256, 1000]], "dtypes": ["long int"]}
     fill, scatter = op("aten::fill_", 5, **given), op("aten::scatter_", 5, **given)
@@ -263,6 +276,27 @@ def test_many_products_write_into_their_concatenation() -> None:
     products = [gemm(5), gemm(6)] * 6
     assert compiled(*products, op("aten::cat", 5, **joined)).generated_kernels == 0
     assert compiled(*products[1:], op("aten::cat", 5, **joined)).generated_kernels == 12
+
+
+def test_many_single_values_are_copied_into_their_concatenation() -> None:
+    def stacked(count: int) -> int:
+        joined = {"shapes": [[[1]] * count, []], "dtypes": ["TensorList", "Scalar"]}
+        return compiled(gemm(5), op("aten::cat", 2, **joined), pointwise(5)).generated_kernels
+
+    assert (stacked(8), stacked(9)) == (1, 9)
+
+
+def test_norms_of_a_list_of_gradients_stay_a_call() -> None:
+    norms = op("aten::_foreach_norm", 5, shapes=[[[256], [256]]], dtypes=["TensorList"])
+    assert compiled(pointwise(), norms, pointwise()).library_kernels == 1
+
+
+def test_an_optimizer_that_keeps_one_tensor_moves_less() -> None:
+    def stepped(*names: str) -> float:
+        given = {"shapes": [[[BIG], [BIG]]], "dtypes": ["TensorList"]}
+        return compiled(*[op(f"aten::_foreach_{name}_", 200, **given) for name in names]).generated
+
+    assert stepped("mul", "add", "add") < stepped("lerp", "add", "add")
 
 
 def test_the_angle_of_complex_numbers_is_generated() -> None:

@@ -46,6 +46,11 @@ def test_few_long_rows_are_reduced_in_stages_like_one_value(name: str, kernels: 
     assert compiled(rows(name, few[0], C.SPLIT_INNER)).generated_kernels == 1
 
 
+@pytest.mark.parametrize(("dims", "kernels"), [("[0,2]", 2), ("[2]", 1), ("[1,2]", 1)])
+def test_what_counts_is_all_that_a_result_is_made_of(dims: str, kernels: int) -> None:
+    assert compiled(summed([1 << 10, 8, 1 << 10], dims)).generated_kernels == kernels
+
+
 def test_what_follows_a_normalisation_in_stages_reads_again_what_that_read() -> None:
     shape = [[8, 1 << 20]]
     sum_of = op("aten::add", 500, shapes=[*shape, *shape, []], dtypes=["float", "float", "Scalar"])

@@ -28,7 +28,8 @@ def breaks(operators: Operators, fused: Int64s) -> Bools:
     starts = apart | ends | foreach | _next_stencil(operators, fused) | _next_copy(operators, fused)
     starts = starts | _other_size(operators, fused, elements, size_before)
     starts = starts | (_reads_anywhere(operators, fused) & _rows_in_group(role, starts))
-    return starts | (np.isin(role, (Role.FULL, Role.COLUMN)) & _rows_in_group(role, starts))
+    reduces = np.isin(role, (Role.FULL, Role.COLUMN))
+    return starts | (reduces & _rows_in_group(role, starts | before(reduces, False)))
 
 
 def beside(region: Region, operators: Operators, fused: Int64s, starts: Bools) -> Bools:
@@ -64,11 +65,18 @@ def _next_copy(operators: Operators, fused: Int64s) -> Bools:
 
 
 def _side_by_side(operators: Operators, fused: Int64s) -> Bools:
-    """Reductions that follow one another over tensors of the same size read one tensor: one kernel makes them all."""
-    role, elements, shrinks = operators.role[fused], operators.elements[fused], operators.shrinks[fused]
-    reduces = shrinks & ~operators.normalises[fused] & np.isin(role, (Role.FULL, Role.COLUMN))
-    alike = (role == before(role, ABSENT)) & (elements == before(elements, -1))
-    return alike & reduces & before(reduces, False)
+    """Work right behind a reduction on the way to another one over a tensor of the same size, where none reads what the
+    first gave: one kernel makes both."""
+    role, elements, results = operators.role[fused], operators.elements[fused], operators.results[fused]
+    reduces = operators.shrinks[fused] & ~operators.normalises[fused] & np.isin(role, (Role.FULL, Role.COLUMN))
+    at, found, stretch = np.arange(len(fused)), np.flatnonzero(reduces), libraries_before(operators, fused)
+    last = before(np.maximum.accumulate(np.where(reduces, at, ABSENT)), ABSENT)
+    following = np.append(found, 0)[np.searchsorted(found, at)]
+    same = (last != ABSENT) & (elements == elements[last])
+    alike = same & reduces & (role == role[last]) & (results == results[last]) & (stretch == stretch[last])
+    passes = same & (role == Role.POINTWISE) & (operators.matched[fused] != results[last]) & (results[last] > 0)
+    others = np.cumsum(~passes)
+    return before(reduces, False) & alike[following] & (others[following] - others + ~passes == 1)
 
 
 def _rows_in_group(role: Int64s, starts: Bools) -> Bools:

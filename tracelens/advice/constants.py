@@ -193,6 +193,8 @@ STENCIL: Final = 3
 """Operators from one shifted read of a stencil to the next, at most. [judgement: weigh, add, shift]"""
 OPTIMIZER_TRAFFIC: Final = 7.0
 """Tensor passes of a fused Adam: four reads, three writes. [the algorithm]"""
+MOMENTUM_TRAFFIC: Final = 5.0
+"""... and of an optimizer that keeps one tensor for each parameter: three reads, two writes. [the algorithm]"""
 FOREACH_TRAFFIC: Final = 2.5
 """Tensor passes of one foreach operator on average. [the operators' arities]"""
 

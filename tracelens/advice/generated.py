@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.breaks import beside, breaks
+from tracelens.advice.breaks import EQUAL_PARTS, beside, breaks
 from tracelens.advice.concatenation import at_each_element, parts_of_concatenations
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
@@ -78,7 +78,9 @@ class Generated:
         inputs = np.where(full, self.operators.inputs[self.work], 0) - self._stored()
         reads = np.where(full, self.operators.read[self.work], 0)
         shrinks = self.operators.shrinks[self.work]
-        writes = np.where(full & ~shrinks, self.operators.written[self.work], 0)
+        apart = self._taken_apart()
+        writes = np.where(full & ~shrinks & ~apart, self.operators.written[self.work], 0)
+        writes = np.where(apart & self._ends(), self.operators.bytes[self.work], writes)
         reduced = self._last(full * (1.0 + (shrinks & (self.role != Role.COLUMN)))) > 1
         reuse = np.where(self._any(self.role == Role.SCATTER), C.GATHER_REUSE, 1.0)
         updated = self._sum(full & self.operators.updates[self.work])
@@ -99,6 +101,18 @@ class Generated:
         normalised = begun > np.append(0, begun)[np.searchsorted(run, run)]
         most: Floats = np.maximum.accumulate(run * uses.max(initial=0.0) + uses) - run * uses.max(initial=0.0)
         return np.where(normalised, most, uses).astype(np.float64) * (1 + twice.astype(np.int64))
+
+    def _taken_apart(self) -> Bools:
+        """Work of groups in which work on equal parts of the largest tensor follows: that is computed where its parts
+        are read, and not stored."""
+        parts = self._spread(self.elements) / np.maximum(self.operators.elements[self.work], 1)
+        last = self._spread(np.maximum.reduceat(np.where(self._full(), np.arange(len(self.work)), 0), self.first))
+        after = (np.arange(len(self.work)) > last) & (self.role == Role.POINTWISE) & ~self.operators.casts[self.work]
+        return self._spread(self._sum(after & np.isin(parts, EQUAL_PARTS))) > 0
+
+    def _ends(self) -> Bools:
+        """The last work of each group."""
+        return np.isin(np.arange(len(self.work)) + 1, np.append(self.first[1:], len(self.work)))
 
     def _full(self) -> Bools:
         """Work on as many elements as the largest of its group."""
@@ -132,7 +146,8 @@ class Generated:
 
     def _optimizer(self) -> Floats:
         """A run of foreach operators reads and writes each tensor once instead of in every operator."""
-        return self.eager * np.minimum(C.OPTIMIZER_TRAFFIC / (C.FOREACH_TRAFFIC * np.maximum(self._operators(), 1)), 1)
+        passes = np.where(self._any(self.operators.averages[self.work]), C.OPTIMIZER_TRAFFIC, C.MOMENTUM_TRAFFIC)
+        return self.eager * np.minimum(passes / (C.FOREACH_TRAFFIC * np.maximum(self._operators(), 1)), 1)
 
     def _operators(self) -> Floats:
         """Operators per group."""

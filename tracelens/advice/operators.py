@@ -13,6 +13,7 @@ from tracelens.advice import constants as C
 from tracelens.advice import patterns as P
 from tracelens.advice.arguments import Json, read_arguments, tensors
 from tracelens.advice.autocast import converts_parameters, returns_gradient
+from tracelens.advice.before import before
 from tracelens.advice.called import Names, around, kernel_names, operator_names
 from tracelens.advice.indexed import with_indexed
 from tracelens.advice.region import Region
@@ -58,6 +59,8 @@ class Operators:
     """Two reductions in one operator, the second of what the first gave: a mean and a variance, a maximum and a sum."""
     twice: Bools
     """A normalisation of rows so few and so long that it reduces them twice in stages: it reads them for each."""
+    results: Floats
+    """Elements that a reduction over given dimensions leaves; 0 of other work."""
     stages: Floats
     """Kernels beside its first that a reduction takes."""
     arithmetic: Floats
@@ -94,6 +97,8 @@ class Operators:
     """A normalisation of layers."""
     gathers: Bools
     """Reads rows of a table."""
+    averages: Bools
+    """Moves the mean of gradients, which an optimizer keeps beside that of their squares."""
     shifts: Bools
     """Reads its argument at other places than it writes."""
     leaves: Bools
@@ -113,20 +118,23 @@ def describe(region: Region) -> Operators:
     dims = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
     whole = (plain[:, 0] > 0) & ~names.match(P.PARTS)
     roles = np.where(whole, Role.LIBRARY, find_roles(region, names, kernels, dims, sizes.row))
-    split = _split_rows(names, roles, sizes)
+    over = reduced(trace, operator)
+    over = np.where(names.match(P.ORDERED), over[:, 1], over[:, 0])
+    split = _split_rows(names, roles, sizes, over)
     roles = np.where(split, Role.FULL, roles)
     from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
     arithmetic = _arithmetic(names, plain, sizes) + C.WINDOW_READ * _windows(trace, operator, names)
     waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
-    casts = names.match(P.COPY) & converts_parameters(trace, operator)
+    casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
-    gone |= inlined(roles, sizes.elements) | given_in_place(roles, operator, product, sizes.listed)
+    gone |= inlined(roles, sizes.elements, sizes.listed) | given_in_place(roles, operator, product, sizes.listed)
     return Operators(
         role=np.where(gone, Role.VANISHES, roles),
         name=operator,
         arithmetic=arithmetic,
         anew=computed_anew(roles, sizes.elements, sizes.matched, waves, arithmetic),
-        stages=_stages(trace, operator, names, roles, sizes) + 2.0 * (split & _reduces_twice(names)),
+        stages=_stages(trace, operator, names, roles, sizes, over) + 2.0 * (split & _reduces_twice(names)),
+        results=np.where(over > 0, sizes.elements / np.maximum(over, 1), 0.0),
         twice=split & _reduces_twice(names),
         product=product,
         single_precision=product & (sizes.bytes == 4 * sizes.elements),
@@ -142,10 +150,8 @@ def describe(region: Region) -> Operators:
     )
 
 
-def _stages(trace: Trace, operator: Int64s, names: Names, roles: Int64s, sizes: Sizes[Floats]) -> Floats:
+def _stages(trace: Trace, operator: Int64s, names: Names, roles: Int64s, sizes: Sizes[Floats], of: Floats) -> Floats:
     """Kernels beside its first that each operator takes."""
-    over = reduced(trace, operator)
-    of = np.where(names.match(P.ORDERED), over[:, 1], over[:, 0])
     rows, channels = (sizes.elements / np.maximum(few, 1) for few in (sizes.row, sizes.matched))
     norms = np.where(names.match(P.FIXED), channels, rows)
     return stages(
@@ -164,12 +170,18 @@ def _updates(trace: Trace, operator: Int64s, names: Names, roles: Int64s) -> Boo
     return in_place & (roles == Role.POINTWISE) & ~names.match(P.COPY)
 
 
-def _split_rows(names: Names, roles: Int64s, sizes: Sizes[Floats]) -> Bools:
+def _just_made(names: Names, sizes: Sizes[Floats]) -> Bools:
+    """Whether the work before computed on as many elements, as on a weight that is normalised before it is used."""
+    alike = sizes.elements == before(sizes.elements, -1)
+    return alike & (sizes.matched == 0) & before(~names.match(P.COPY), False)
+
+
+def _split_rows(names: Names, roles: Int64s, sizes: Sizes[Floats], over: Floats) -> Bools:
     """Reductions along rows so few and so long that they are made in stages: like one to one value they end a kernel,
     and what follows reads again what they read."""
     reduces = names.match(P.NORMALISED) | (names.match(P.REDUCTION) & ~names.match(P.POSITION))
-    rows = sizes.elements / np.maximum(sizes.row, 1)
-    return (roles == Role.ROW) & reduces & inner_in_stages(sizes.row, rows)
+    row = np.where(names.match(P.REDUCTION) & (over > 0), over, sizes.row)
+    return (roles == Role.ROW) & reduces & inner_in_stages(row, sizes.elements / np.maximum(row, 1))
 
 
 def _reduces_twice(names: Names) -> Bools:
@@ -226,6 +238,7 @@ def _flags(names: Names, kernels: Names) -> dict[str, Bools]:
         "differentiates": names.match(P.DIFFERENTIATES),
         "layer": names.match(P.LAYER_NORM),
         "gathers": names.match(P.GATHER),
+        "averages": names.match(P.AVERAGE),
         "shifts": names.match(P.SHIFT),
         "leaves": kernels.match(P.PARAMETER_GRADIENTS),
     }

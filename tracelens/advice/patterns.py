@@ -12,7 +12,7 @@ LIBRARY: Final = re.compile(
     r"|unique|multinomial|masked_select|cholesky|^_?svd|^lu|cdist|pdist|hist|bincount|_amp_|^mode$|_fused_(?!rms_norm)"
     r"|linalg_(?!vector_norm|norm|matrix_norm|cross|vecdot)|repeat_interleave|^_local_scalar|^item|grid_sampler_3d|randperm"
     r"|^_grouped|_weight_int|segment_reduce|^(?:scatter|index)_reduce|^(?:nan)?median|kthvalue|^_trilinear|igamma"
-    r"|polygamma|triangular_solve|adaptive_\w+_pool\dd_backward"
+    r"|polygamma|triangular_solve|_foreach_norm|adaptive_\w+_pool\dd_backward"
 )
 """Operators of aten that generated code calls instead of replacing. [Inductor's tables of lowerings and fallbacks]"""
 SCATTER: Final = re.compile(r"index_add|scatter|index_put|embedding_dense_backward")
@@ -82,8 +82,10 @@ PARTS: Final = re.compile(r"^angle$")
 """Operators of complex numbers for which code is generated, from their parts. [Inductor's decompositions]"""
 POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
 """Operators of which every tensor argument at a step's head is an input."""
-FOREACH: Final = re.compile(r"^_foreach_")
+FOREACH: Final = re.compile(r"^_foreach_(?!norm)")
 """Operators over lists of tensors, as optimizers call them."""
+AVERAGE: Final = re.compile(r"^_foreach_lerp")
+"""How Adam and its kin move the mean of gradients."""
 FOREIGN: Final = re.compile(r"^custom ")
 """Operators of custom libraries, which stay as they are."""
 ORPHAN: Final = re.compile(r"^$")
@@ -133,10 +135,10 @@ PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
 CONVERTS: Final = re.compile(r"^(?:to|_to_copy)$")
 """Operators that copy into a tensor of their own."""
 HARDWARE: Final = re.compile(
-    r"exp|log|sqrt|^div$|^reciprocal$|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax"
+    r"exp|sqrt|^div$|^reciprocal$|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax"
 )
 """Functions with an instruction of their own."""
-SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu")
+SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu|^log(?:2|10|1p)?$")
 """Functions without an instruction of their own."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel|elementwise_kernel")
 """Kernels of a matrix product that only apply its bias and scale, or bring the bias to where it is added."""

@@ -108,9 +108,9 @@ def _rank(shapes: list[Json], _: list[Json]) -> tuple[float]:
     return (float(next((len(dims) for shape in shapes for dims in tensors(shape)), P.PLANE)),)
 
 
-def inlined(role: Int64s, elements: Floats) -> Bools:
-    """Work on single values beside work on more: generated code computes it where it is used."""
-    single = (role == Role.POINTWISE) & (elements == 1)
+def inlined(role: Int64s, elements: Floats, listed: Floats) -> Bools:
+    """Work on single values beside work on more: generated code computes it where it is used, unless it copies many."""
+    single = (role == Role.POINTWISE) & (elements == 1) & (listed <= C.COPIED_INPUTS)
     return single & bool(((role != Role.LIBRARY) & (role != Role.VANISHES) & ~single).any())
 
 
