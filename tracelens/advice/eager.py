@@ -33,14 +33,20 @@ def predict_eager(facts: Facts) -> Estimate:
 def as_recorded(facts: Facts, own: Estimate) -> Estimate:
     """The time of the trace's own form, no slower than it was traced, as profiling only ever slows a step.
 
-    The range's end leaves room for how much runs differ, and for the power limit that a few traced steps do not
-    meet, where matrix work can reach it. Where half of the steps are longer than their work explains, it holds the mean
-    of each half."""
+    The range begins no lower than what its kernels took one after the other. Its end leaves room for how much runs
+    differ, and for the power limit that a few traced steps do not meet, where matrix work can reach it. Where half of
+    the steps are longer than their work explains, it holds the mean of each half."""
     limit = facts.sustained
     slack = limit.high / limit.mid if limit.high > C.DEVICE_SPREAD[1] else C.BETWEEN_RUNS
     recorded = limit.mid * facts.region.recorded
-    known = _reaching(facts.region.halves, own.at_most(recorded, slack))
+    known = _no_shorter(own.at_most(recorded, slack), limit.low * facts.span(0.0).least)
+    known = _reaching(facts.region.halves, known)
     return known.told("min({}, recorded_ns)", "as_recorded", recorded_ns=recorded) if recorded < own.mid else known
+
+
+def _no_shorter(known: Estimate, least: float) -> Estimate:
+    """The same mid with a range that begins no lower than at so many ns, if mid is not below."""
+    return replace(known, low=max(known.low, min(least, known.mid)))
 
 
 def _reaching(ends: tuple[float, float] | None, known: Estimate) -> Estimate:

@@ -13,7 +13,7 @@ from tracelens.advice.operators import Operators, describe
 from tracelens.advice.power import sustained
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.roles import Role
-from tracelens.advice.schedule import Span, device_span
+from tracelens.advice.schedule import Span, busy_alone, device_span
 from tracelens.advice.share import share_of_device
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Bools, Floats
@@ -51,8 +51,12 @@ class Facts:
         return self.span(C.STREAM_SPACING).expected / NS_PER_MS
 
     def span(self, spacing: Floats | float) -> Span:
-        """Device time of the step with a spacing in ns for each piece of work."""
-        return device_span(self.region, self.share, spacing)
+        """Device time of the step with a spacing in ns for each piece of work.
+
+        Work that was queued in time began when the other streams and the devices let it: no host makes more of it
+        overlap than the trace shows."""
+        span = device_span(self.region, self.share, spacing)
+        return span.at_least(min(busy_alone(self.region), self.region.busy) - self.region.late)
 
 
 @once

@@ -12,6 +12,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.arguments import parsed, product
 from tracelens.advice.changes import Changes, find_changes
 from tracelens.advice.fed_back import first_fed
+from tracelens.advice.late_launches import late_launches
 from tracelens.advice.outside import Outside, find_outside
 from tracelens.analysis.clocks import clocks_agree
 from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work
@@ -65,6 +66,8 @@ class Region:
     busy: float
     """Time in which the device is busy, other steps' work included: that of the mean counted step, for as much work
     as this one has."""
+    late: float
+    """Time that its streams idled for late launches: what a faster host could give back at most."""
     outside: Outside
     """Host time of work that is no part of any form."""
     training: bool
@@ -131,6 +134,7 @@ def find_region(analysis: Analysis) -> Region | None:
         recorded=_per_step(mean, mean.attribution.window_ns),
         halves=halves(analysis),
         busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
+        late=late_launches(mean),
         outside=find_outside(mean) if clocks_agree(trace) else Outside(),
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
         optimizer=host.optimizer(),

@@ -35,6 +35,11 @@ class Span:
         """What overlap of streams leaves of the sum: 1 on one stream."""
         return self.expected / self.most if self.most else 1.0
 
+    def at_least(self, floor: float) -> Span:
+        """The same where the work takes no less than so many ns."""
+        floor = min(floor, self.most)
+        return Span(max(self.expected, floor), max(self.least, floor), self.most)
+
 
 def graph_spacing(region: Region, operators: Operators, cold: bool | None = None) -> Floats:
     """(n) ns that each piece of work takes in a graph beside its duration.
@@ -66,7 +71,7 @@ def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
     crowd = float(takes @ beside_others) / max(float(beside_others.sum()), 1.0)
     filled = float(by_itself.sum() + takes @ (beside_others * region.duration / np.maximum(taken, 1)))
     delay = C.NODE_SPACING * beside + C.INTERFERENCE * (whole - path) * crowd
-    seen = float(region.duration.sum()) - _overlapped(region) + path - alone
+    seen = busy_alone(region) + path - alone
     expected = min(max(path + delay, filled), seen)
     return Span(expected + handed, path, whole + handed)
 
@@ -92,6 +97,11 @@ def stretched(region: Region, share: Floats) -> float:
     another: one after the other they take that much less."""
     whole = float(region.duration.sum())
     return _overlapped(region, share >= C.FILLS) / whole if whole else 0.0
+
+
+def busy_alone(region: Region) -> float:
+    """Ns in which the device was busy with the work as traced."""
+    return float(region.duration.sum()) - _overlapped(region)
 
 
 def _overlapped(region: Region, of: Bools | slice = slice(None)) -> float:
