@@ -9,8 +9,9 @@ import numpy as np
 
 from tracelens.advice.arguments import Json, read_pairs, tensors, texts
 from tracelens.model import arguments as A
+from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
-from tracelens.model.names import named
+from tracelens.model.names import bearing, named
 from tracelens.model.nesting import nearest
 
 CAST: Final = re.compile(r"^aten::to$")
@@ -42,7 +43,7 @@ def _of_layers(trace: Trace, operator: Int64s) -> Bools:
 
 
 def _inside(trace: Trace, operator: Int64s, what: re.Pattern[str]) -> Int64s:
-    return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), what))
+    return nearest(trace.links.parent, operator, bearing(trace, what))
 
 
 def _of_parameter(own: list[Json], layer: list[Json]) -> tuple[float]:
@@ -56,5 +57,5 @@ def is_autocast(trace: Trace) -> bool:
     operators = np.flatnonzero(trace.events.category == Category.OPERATOR)
     casts = operators[named(trace, operators, CAST)] if len(operators) else operators
     parents = trace.links.parent[casts]
-    parents = np.unique(parents[parents != ABSENT])
+    parents = distinct(parents[parents != ABSENT], len(trace.events))
     return bool(len(parents) and named(trace, parents, CASTING).any())

@@ -18,6 +18,7 @@ from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.advice.roofline import slowdown
 from tracelens.advice.schedule import graph_spacing, stretched
+from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
 from tracelens.model.nesting import nearest
 
@@ -92,7 +93,7 @@ def compile_device(facts: Facts) -> Compiled:
         library_kernels=int(library.sum()),
         library_spacing=float(graph_spacing(region, facts.operators)[library].sum()),
         generated_kernels=int(groups.kernels().sum()),
-        library_calls=_outermost(region.trace, np.unique(calls[calls != ABSENT])),
+        library_calls=_outermost(region.trace, distinct(calls[calls != ABSENT], len(region.trace.events))),
         replaced=len(fused),
         replaced_ns=replaced,
         single_precision=float(duration[library & operators.single_precision].sum()),

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.region import Region
-from tracelens.model.events import ABSENT, Int64s
+from tracelens.model.distinct import distinct
+from tracelens.model.events import ABSENT
 from tracelens.model.names import tell_names
 
 TENSORS: Final = {
@@ -24,8 +25,9 @@ def layer_tensors(region: Region) -> int:
     """Parameters and statistics that the step's layers take; one that is used again counts again."""
     events, links = region.trace.events, region.trace.links
     around = np.zeros(len(events), dtype=np.bool_)
-    rows: Int64s = links.operator[region.work].astype(np.int64)
-    while len(rows := np.unique(rows[rows != ABSENT])):
-        around[rows] = True
-        rows = links.parent[rows].astype(np.int64)
+    rows = links.operator[region.work]
+    while len(rows := rows[rows != ABSENT]):
+        new = distinct(rows[~around[rows]], len(events))
+        around[new] = True
+        rows = links.parent[new]
     return int(tell_names(region.trace, np.flatnonzero(around), lambda name: TENSORS.get(name, 0), np.int64).sum())

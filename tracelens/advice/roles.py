@@ -16,7 +16,7 @@ from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
-from tracelens.model.names import named
+from tracelens.model.names import bearing, named
 from tracelens.model.nesting import nearest
 
 
@@ -99,7 +99,7 @@ def _over_planes(region: Region) -> Bools:
 def _convolution(trace: Trace, operator: Int64s) -> Int64s:
     """The convolution around each operator as it was asked for, else its own row: what it calls sees images in any
     case."""
-    asked = nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ASKED_CONVOLUTION))
+    asked = nearest(trace.links.parent, operator, bearing(trace, P.ASKED_CONVOLUTION))
     return np.where(asked == ABSENT, operator, asked)
 
 
@@ -150,7 +150,7 @@ def _by_mask(region: Region, names: Names) -> Bools:
 def _accumulates(region: Region) -> Bools:
     """Work by which the engine of gradients adds to a parameter's: it calls the operator itself, compiled or not."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
-    return nearest(trace.links.parent, operator, named(trace, np.arange(len(trace.events)), P.ACCUMULATES)) != ABSENT
+    return nearest(trace.links.parent, operator, bearing(trace, P.ACCUMULATES)) != ABSENT
 
 
 def _differentiates(region: Region) -> Bools:

@@ -15,6 +15,7 @@ from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.model import arguments as A
+from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Int64s
 from tracelens.model.names import named
 
@@ -41,8 +42,8 @@ def weight_bytes(region: Region) -> float:
     """Bytes of the matrices that the step's products and convolutions take beside what they work on.
 
     Each call counts, as if every layer had its own; those of a recurrence are the same each time."""
-    operators = np.unique(region.trace.links.operator[region.work]).astype(np.int64)
-    operators = operators[operators != ABSENT]
+    operators = region.trace.links.operator[region.work]
+    operators = distinct(operators[operators != ABSENT], len(region.trace.events))
     return sum(
         _bytes(region, operators[named(region.trace, operators, of)], at) for of, at in ((SECOND, 1), (THIRD, 2))
     )

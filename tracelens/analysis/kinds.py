@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.model.distinct import distinct_index
 from tracelens.model.events import ABSENT, Bools, Bytes, Category, Trace
-from tracelens.model.names import alike, distinct_codes, named, tell_alike
+from tracelens.model.names import alike, named, tell_alike
 
 
 class Kind(StrEnum):
@@ -230,6 +231,6 @@ def _by_name(trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str, C
     """`tell` of each row's name, whatever the number at its end, and category, asked once for each distinct pair."""
     width = len(Category)
     keys = alike(trace).take(trace.events.name[rows]) * width + trace.events.category[rows]
-    distinct, inverse = distinct_codes(keys, width * len(trace.names))
-    told = [tell(trace.names[key // width], Category(key % width)) for key in map(int, distinct)]
+    distinct, inverse = distinct_index(keys, width * len(trace.names))
+    told = [tell(trace.names[key // width], Category(key % width)) for key in distinct.tolist()]
     return np.array(told, dtype=np.uint8)[inverse]

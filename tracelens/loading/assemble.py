@@ -16,6 +16,7 @@ from tracelens.loading.numbers import LONGEST_DURATION
 from tracelens.loading.pairs import COMPLETE, complete_pairs
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.vocabulary import PHASES, role
+from tracelens.model.distinct import distinct
 from tracelens.model.events import (
     ABSENT,
     DEVICE_WORK,
@@ -169,6 +170,6 @@ def _roles(category: Bytes, name: Int32s, names: Sequence[str]) -> Bytes:
     """Role of every runtime call, told once per distinct name."""
     calls = category == Category.RUNTIME
     by_name = np.zeros(len(names) + 1, dtype=np.uint8)
-    for id in map(int, np.unique(name[calls])):
+    for id in map(int, distinct(name[calls], len(by_name))):
         by_name[id] = role(names[id])
     return np.where(calls, by_name[name], 0).astype(np.uint8)

@@ -11,20 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.model.distinct import distinct
 from tracelens.model.events import Bools, Int64s, Trace
 from tracelens.model.once import once
 
 _DIGITS: Final = "0123456789"
-
-
-def distinct_codes(codes: npt.NDArray[np.integer], count: int) -> tuple[Int64s, Int64s]:
-    """The distinct ones of (n) codes, all below `count`, ascending, and the index (n) of each code among them.
-
-    What np.unique does by sorting, in linear time."""
-    distinct = _distinct(codes, count)
-    index = np.zeros(count, dtype=np.int64)
-    index[distinct] = np.arange(len(distinct))
-    return distinct, index[codes]
 
 
 def tell_names(
@@ -39,8 +30,13 @@ def tell_alike(
     trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
 ) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`, where no number at a name's end changes the answer."""
-    codes = trace.events.name[rows]
-    names = _distinct(codes, len(trace.names))
+    return _tell_alike(trace, trace.events.name[rows], tell, dtype)
+
+
+def _tell_alike(
+    trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    names = _names_of(trace, codes)
     stems = alike(trace)[names]
     told = _told(trace, stems, tell, dtype)
     told[names] = told[stems]
@@ -51,15 +47,22 @@ def _told(
     trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
 ) -> npt.NDArray[Any]:
     """`tell` of the trace's names, of those that are among the codes."""
-    asked = _distinct(codes, len(trace.names))
+    asked: list[int] = distinct(codes, len(trace.names)).tolist()
     told = np.empty(len(trace.names), dtype=dtype)
-    told[asked] = [tell(trace.names[name]) for name in map(int, asked)]
+    told[asked] = [tell(trace.names[name]) for name in asked]
     return told
 
 
-def _distinct(codes: npt.NDArray[np.integer], count: int) -> Int64s:
-    """The distinct ones of codes that are all below `count`, ascending."""
-    return np.flatnonzero(np.bincount(codes, minlength=count))
+def _names_of(trace: Trace, codes: npt.NDArray[np.integer]) -> Int64s:
+    """All names that are among the codes, or that events bear, whichever takes less to find."""
+    borne = _borne(trace)
+    return borne if len(borne) < len(codes) else distinct(codes, len(trace.names))
+
+
+@once
+def _borne(trace: Trace) -> Int64s:
+    """The names that events bear; others of the trace's names are of their arguments."""
+    return distinct(trace.events.name, len(trace.names))
 
 
 @once
@@ -68,7 +71,7 @@ def alike(trace: Trace) -> Int64s:
     first: dict[str, int] = {}
     # Without a function for the stem, whose call would take as long as all else: there may be as many names as events.
     found = [
-        first.setdefault(name if (stem := name.rstrip(_DIGITS)) == name else f"{stem}0", number)
+        number if (stem := name.rstrip(_DIGITS)) == name else first.setdefault(stem, number)
         for number, name in enumerate(trace.names)
     ]
     return np.array(found, dtype=np.int64)
@@ -82,3 +85,8 @@ def names_of(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.obje
 def named(trace: Trace, rows: npt.NDArray[np.integer], pattern: re.Pattern[str]) -> Bools:
     """Mask over `rows`: the pattern, which asks for no certain number at the end, is found in the event's name."""
     return tell_alike(trace, rows, lambda name: pattern.search(name) is not None, np.bool_)
+
+
+def bearing(trace: Trace, pattern: re.Pattern[str]) -> Bools:
+    """`named` of all the trace's events."""
+    return _tell_alike(trace, trace.events.name, lambda name: pattern.search(name) is not None, np.bool_)

@@ -12,6 +12,7 @@ from tracelens.advice.rules.rule import EVIDENCE
 from tracelens.analysis.handles import handles_of
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
+from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import intersect, length, union
 from tracelens.model.names import alike, named
@@ -44,7 +45,7 @@ def _spans(analysis: Analysis) -> tuple[Int64s, list[int]]:
     """Rows of all of them, and their names, one of those alike."""
     trace = analysis.trace
     rows = in_steps(analysis, among(trace.events.category, SPANS))
-    return rows, np.unique(alike(trace).take(trace.events.name[rows])).tolist()
+    return rows, distinct(alike(trace).take(trace.events.name[rows]), len(trace.names)).tolist()
 
 
 def calls(analysis: Analysis, *roles: Role) -> Int64s:

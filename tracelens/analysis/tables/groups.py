@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.model.distinct import distinct_index
 from tracelens.model.events import Floats, Int64s
 
 
@@ -22,10 +23,14 @@ class Groups:
     @classmethod
     def by(cls, *keys: npt.NDArray[np.integer]) -> Groups:
         """Rows that are equal in all of the (n) keys, which are 0 or more."""
-        key = np.zeros(len(keys[0]), dtype=np.int64)
+        key, most = np.zeros(len(keys[0]), dtype=np.int64), 1
         for part in keys:
-            key = key * (int(part.max(initial=0)) + 1) + part
-        _, first, number, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+            width = int(part.max(initial=0)) + 1
+            key, most = key * width + part, most * width
+        _, number = distinct_index(key, most)
+        count = np.bincount(number)
+        first = np.empty(len(count), dtype=np.int64)
+        first[number[::-1]] = np.arange(len(number))[::-1]
         order = np.argsort(first)
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
