@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.analysis.recording import is_alike
+from tracelens.analysis.recording import is_alike, stacked
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Int32s, Int64s, Trace
+from tracelens.model.events import ABSENT, Int64s, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +39,23 @@ def find_changes(trace: Trace, runs: list[Int64s]) -> Changes:
     """How runs (rows of device work in launch order, each of one step) differ.
 
     Of the same kernels, shapes are compared where the same operators launched them: elsewhere records are missing."""
-    names, shapes, by = trace.events.name, _shapes(trace), [trace.links.operator[run] for run in runs]
+    names, shapes, by = trace.events.name, _shapes(trace), [trace.links.operator[run].astype(np.int64) for run in runs]
     called = [_once(operators) for operators in by]
     other = not is_alike(called, names)
     if not is_alike(runs, names):
         kinds = [names[run].tobytes() + shapes[operators].tobytes() for run, operators in zip(runs, by, strict=True)]
         return Changes(True, other, not is_alike(called, shapes), _unlike(kinds))
-    each = np.vstack(by)
+    each = stacked(by)
     known = (each != ABSENT) & (shapes[each] != ABSENT) & (names[each] == names[each[0]])
     kinds = [row.tobytes() for row in shapes[each][:, known.all(axis=0)]]
     return Changes(False, other, len(set(kinds)) > 1, _unlike(kinds))
 
 
-def _once(operators: Int32s) -> Int64s:
+def _once(operators: Int64s) -> Int64s:
     """Operators that launched a step's work one after the other, each once."""
-    rows = operators.astype(np.int64)
-    rows = rows[np.append(True, np.diff(rows) != 0)]
-    return rows[rows != ABSENT]
+    counts = operators != ABSENT
+    counts[1:] &= operators[1:] != operators[:-1]
+    return operators[counts]
 
 
 def _shapes(trace: Trace) -> Int64s:

@@ -145,10 +145,14 @@ def _working(region: Region, operators: Int64s) -> float:
 
 def _within(region: Region, operators: Int64s) -> int:
     """How many operators those in the rows are and call."""
+    if not len(operators):
+        return 0
     events, parent = region.trace.events, region.trace.links.parent
     wanted = np.zeros(len(events), dtype=np.bool_)
     wanted[operators] = True
-    return int((nearest(parent, np.flatnonzero(events.category == Category.OPERATOR), wanted) != ABSENT).sum())
+    begun, ended = events.start[operators].min(), events.end[operators].max()
+    rows = np.flatnonzero((events.category == Category.OPERATOR) & (events.start >= begun) & (events.start < ended))
+    return int((nearest(parent, rows, wanted) != ABSENT).sum())
 
 
 def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:

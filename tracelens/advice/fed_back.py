@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracelens.advice.arguments import parsed
+from tracelens.analysis.recording import stacked
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Int64s, Trace
 
@@ -16,7 +17,7 @@ def first_fed(trace: Trace, runs: list[Int64s]) -> int:
     length, column = len(runs[0]), trace.args.get(A.CONCRETE)
     if column is None or any(len(run) != length for run in runs):
         return length
-    operators = np.vstack([trace.links.operator[run] for run in runs]).astype(np.int64)
+    operators = trace.links.operator[stacked(runs)].astype(np.int64)
     texts = np.where(operators == ABSENT, ABSENT, column.at(operators.ravel()).reshape(operators.shape))
     names = np.where(operators == ABSENT, ABSENT, trace.events.name[operators])
     differ = (texts != texts[0]).any(axis=0) & (names == names[0]).all(axis=0)

@@ -119,6 +119,7 @@ def _behind_launches(analysis: Analysis, idle: Int64s) -> float:
     return float(np.minimum(spent, queued).sum())
 
 
+@once
 def _fetches(analysis: Analysis) -> Int64s:
     """When a launching thread fetches a batch, the operators that it runs for it included."""
     events = analysis.trace.events
@@ -131,6 +132,7 @@ def _lengths(intervals: Int64s) -> Int64s:
     return intervals[:, 1] - intervals[:, 0]
 
 
+@once
 def _dispatching(analysis: Analysis) -> Int64s:
     """When a thread that launches runs an operator or a call."""
     events = analysis.trace.events

@@ -15,7 +15,7 @@ from tracelens.advice.fed_back import first_fed
 from tracelens.advice.late_launches import late_launches
 from tracelens.advice.outside import Outside, find_outside
 from tracelens.analysis.clocks import clocks_agree
-from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work
+from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work, stacked
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import halves, of_typical_steps, typical_steps
 from tracelens.analysis.waits import blocking_waits, repeated
@@ -171,7 +171,7 @@ def _typical(trace: Trace, runs: dict[int, Int64s]) -> int:
 def _durations(trace: Trace, runs: list[Int64s], work: Int64s) -> Floats:
     """Ns of each piece of work of one run, mean over all where they run the same kernels."""
     same = is_alike(runs, trace.events.name)
-    return trace.events.duration[np.vstack(runs) if same else work[None]].mean(axis=0)
+    return trace.events.duration[stacked(runs) if same else work[None]].mean(axis=0)
 
 
 def _busy(analysis: Analysis, runs: list[Int64s], durations: Floats) -> float:

@@ -35,6 +35,7 @@ def busy_ns(trace: Trace) -> dict[int, int]:
     return {id: length(union(events.start[part], events.end[part])) for id, part in of_each}
 
 
+@once
 def believable(trace: Trace) -> Bools:
     """Mask of complete events (n) but the profiler's own spans, without those of a broken duration.
 

@@ -77,9 +77,10 @@ class HostActivity:
 
     def at(self, lane: npt.NDArray[np.integer], time: Int64s) -> Bytes:
         """Activity on the lane at each time (ns); where it shows nothing, on the other launching threads."""
-        own = self.threads.at(lane, time, Activity.NOTHING)
-        others = self.processes.at(self.process[lane], time, Activity.NOTHING)
-        return np.where(own == Activity.NOTHING, others, own)
+        found = self.threads.at(lane, time, Activity.NOTHING)
+        idle = np.flatnonzero(found == Activity.NOTHING)
+        found[idle] = self.processes.at(self.process[lane[idle]], time[idle], Activity.NOTHING)
+        return found
 
 
 def parts_of(activity: Bytes, otherwise: Part) -> Bytes:

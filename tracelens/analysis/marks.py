@@ -16,6 +16,7 @@ from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Trace, among
 from tracelens.model.intervals import union
 from tracelens.model.names import named, names_of, tell_names
+from tracelens.model.once import once
 
 REPEATS: Final = 3
 """An annotation that occurs so often may mark steps."""
@@ -69,6 +70,7 @@ def profiler_steps(trace: Trace, lanes: Bools, calls: Int64s) -> Marks | None:
     return _marks(trace, "profiler_step", PROFILER_STEP, rows[named(trace, rows, _STEP)], calls)
 
 
+@once
 def lanes_with_steps(trace: Trace) -> Int32s:
     """Lanes that bear ProfilerStep#N annotations."""
     rows = np.flatnonzero(among(trace.events.category, (Category.ANNOTATION, Category.OPERATOR)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracelens.model.events import Int64s
+from tracelens.model.intervals import reached
 
 
 def spent_credit(start: Int64s, end: Int64s, spends: Int64s, reset: Int64s, credit: Int64s) -> Int64s:
@@ -14,7 +15,7 @@ def spent_credit(start: Int64s, end: Int64s, spends: Int64s, reset: Int64s, cred
     credit, else 0. reset: (m) ns, ascending; credit: (m) ns granted at each, replacing what was left.
     """
     total = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum((end - start) * spends)))
-    last = np.searchsorted(reset, start, side="right") - 1
+    last = reached(reset, start) - 1
     if not len(reset):
         return np.zeros(len(start), dtype=np.int64)
     spent_at_reset = total[np.searchsorted(start, reset, side="left")]

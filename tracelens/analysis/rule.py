@@ -37,7 +37,7 @@ class Rule:
     at_least: bool = False
     """The value must not be lower than the threshold (else: not higher)."""
     remedy: Callable[[Evidence], str] = lambda _: ""
-    """What a {remedy} stands for."""
+    """What a {remedy} stands for, in `failed`."""
     noun: str = ""
     """What a {count} counts, in the singular."""
 
@@ -51,7 +51,7 @@ class Rule:
             "value": value,
             "share": share(value),
             "count": counted(round(value), self.noun),
-            "remedy": self.remedy(evidence),
+            "remedy": "" if passed else self.remedy(evidence),
         }
         message = (self.passed if passed else self.failed).format(**shown)
         fatal = self.unusable is not None and not passed and self._beyond(value, self.unusable)

@@ -86,7 +86,7 @@ def _cut(trace: Trace, causes: Causes, activity: HostActivity) -> _Pieces:
             *(events.start[overhead], events.end[overhead], events.end[activity.waits]),
         )
     )
-    edges.sort()
+    edges.sort(kind="stable")  # of runs that are sorted already, which others sort as if they were not
     # By where the few gaps begin among the many edges, which is faster than to search for each edge.
     begun = np.searchsorted(edges, causes.start)
     gap = np.repeat(np.arange(ABSENT, len(causes)), np.diff(begun, prepend=0, append=len(edges)))
@@ -209,7 +209,9 @@ def _operators(causes: Causes, activity: HostActivity) -> Int32s:
     first = np.flatnonzero(np.append(True, (gap[1:] != gap[:-1]) | (row[1:] != row[:-1]))[: len(gap)])
     gap, row = gap[first], row[first]
     total = np.add.reduceat(ns, first) if len(first) else ns
-    order = np.argsort(total, kind="stable")
+    most = np.zeros(len(causes), dtype=np.int64)
+    np.maximum.at(most, gap, total)
+    fills = np.flatnonzero(total == most[gap])
     found = np.full(len(causes), ABSENT, dtype=np.int32)
-    found[gap[order]] = row[order]
+    found[gap[fills]] = row[fills]
     return found

@@ -149,7 +149,8 @@ class SparseColumn:
         """Values of the given rows, `missing` where the trace has none."""
         if not len(self.rows):
             return np.full(len(rows), missing, dtype=self.values.dtype)
-        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        # In the column's own type: numpy would else convert the whole column for each search.
+        at = np.minimum(np.searchsorted(self.rows, rows.astype(self.rows.dtype)), len(self.rows) - 1)
         return np.where(self.rows[at] == rows, self.values[at], missing)
 
 

@@ -22,8 +22,9 @@ def union(start: Int64s, end: Int64s) -> Int64s:
     starts, reach = start[order], np.maximum.accumulate(end[order])
     if not len(starts):
         return empty()
-    first = np.append(True, starts[1:] > reach[:-1])
-    return np.column_stack((starts[first], reach[np.append(first[1:], True)]))
+    first = np.flatnonzero(np.append(True, starts[1:] > reach[:-1]))
+    last = np.append(first[1:], len(starts)) - 1
+    return np.column_stack((starts[first], reach[last]))
 
 
 def complement(intervals: Int64s, low: int, high: int) -> Int64s:
@@ -71,11 +72,20 @@ def inside(start: Int64s, end: Int64s, time: Int64s) -> Bools:
     return (at >= 0) & (time < np.append(end, 0)[at])
 
 
+def reached(edges: Int64s, time: Int64s) -> Int64s:
+    """How many of the ascending edges lie at or before each time: np.searchsorted from the side of the fewer, where the
+    times ascend as well."""
+    if len(edges) >= len(time) or not (time[1:] >= time[:-1]).all():
+        return np.searchsorted(edges, time, side="right")
+    first = np.searchsorted(time, edges)
+    return np.repeat(np.arange(len(edges) + 1), np.diff(first, prepend=0, append=len(time)))
+
+
 def covered_before(intervals: Int64s, time: Int64s) -> Int64s:
     """ns that the interval set covers before each time."""
     lengths = intervals[:, 1] - intervals[:, 0]
     total = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-    after = np.searchsorted(intervals[:, 0], time, side="right")
+    after = reached(intervals[:, 0], time)
     if not len(intervals):
         return np.zeros(len(time), dtype=np.int64)
     open_end = np.where(after > 0, intervals[after - 1, 1], time)

@@ -44,11 +44,15 @@ def in_order(lane: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> Int64
 
     Ends are looked at where spans begin together alone: few do, and lanes and starts are nearly sorted in a trace."""
     order = np.lexsort((start, lane))
-    tied = np.flatnonzero(_repeats(start[order]) & _repeats(lane[order]))
-    tied = np.union1d(tied, tied + 1)
+    tied = in_a_row(_repeats(start[order]) & _repeats(lane[order]))
     rows = order[tied]
     order[tied] = rows[np.lexsort((rows, -end[rows], start[rows], lane[rows]))]
     return order
+
+
+def in_a_row(same: Bools) -> Int64s:
+    """Places in an order that are the same as one beside them; same: of all but the last, whether the next is."""
+    return np.flatnonzero(np.append(same, False) | np.append(False, same))
 
 
 def _repeats(values: npt.NDArray[np.integer]) -> Bools:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s
 from tracelens.model.intervals import foremost
-from tracelens.model.nesting import in_order
+from tracelens.model.nesting import in_a_row, in_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Segments:
         key = group.astype(np.int64) * self.stride + time
         found = np.searchsorted(self.start, key, side="right") - 1
         holds = (found >= 0) & (key < self.end[found]) & (time < self.stride)
-        return np.where(holds, self.value[found], missing)
+        return np.where(holds, self.value[found], self.value.dtype.type(missing))
 
     def joined(self) -> Segments:
         """The same with neighbours of one value as one segment."""
@@ -83,7 +83,7 @@ class Edges:
         begin, close = offset + start[solid], offset + end[solid]
         del offset  # of a large trace each is many MB
         begun = in_order(group[solid], start[solid], end[solid])
-        closed = begun[::-1][np.argsort(close[begun[::-1]], kind="stable")]
+        closed = _in_closing_order(begun, close)
         time = np.concatenate((close[closed], begin[begun]))
         event = solid[np.concatenate((closed, begun))]
         del begin, close, begun, closed
@@ -106,6 +106,15 @@ class Edges:
         state = np.where(self.begins[kept], event, after_close.astype(np.int32).take(event))
         held = np.flatnonzero((state[:-1] != ABSENT) & (time[1:] > time[:-1]))
         return Segments(self.stride, time[held], time[held + 1], state[held])
+
+
+def _in_closing_order(begun: Int64s, close: Int64s) -> Int64s:
+    """Events by their end, those that end together in the opposite order of `begun`, which is nearly the order."""
+    place = np.argsort(close[begun], kind="stable")
+    ordered = close[begun[place]]
+    tied = in_a_row(ordered[1:] == ordered[:-1])
+    place[tied] = place[tied[np.lexsort((-place[tied], ordered[tied]))]]
+    return begun[place]
 
 
 def _after_close(parent: Int64s, end: Int64s) -> tuple[Int64s, Bools]:
