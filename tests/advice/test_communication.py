@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.advice.cases.beats import collective
-from tests.advice.story import H200, Beat, analysis, gemm, pointwise
+from tests.advice.cases.beats import NCCL, collective
+from tests.advice.story import H200, Beat, analysis, gemm, op, pointwise
 from tracelens.advice import advise
 from tracelens.advice.results import Advice
 
@@ -43,3 +43,15 @@ def test_no_finding_is_of_a_graph_that_is_not_advised() -> None:
     assert found.recommendation.verdict == "neither"
     assert min(found.forms, key=lambda name: found.forms[name].step_ms or 0) == "both"
     assert all(finding.rule != "captured_collectives" for finding in found.findings)
+
+
+def test_compiled_work_runs_beside_collectives_as_it_did_in_the_trace() -> None:
+    reduced = op("c10d::allreduce_", 900, kernel=NCCL, stream=20)
+    found = told(*[reduced, *[op("aten::sort", 150, kernel="sortKernel")] * 4, *[pointwise(100, 1 << 26)] * 2] * 4)
+    eager, compile = found.forms["eager"].step_ms or 0, found.forms["compile"].step_ms or 0
+    assert compile <= 1.02 * eager
+
+
+def test_a_device_that_nobody_measured_does_its_recorded_work_at_least() -> None:
+    eager = told(*WORK).forms["eager"]
+    assert (eager.low or 0) > 0.95 * 8 * 0.3

@@ -51,13 +51,20 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
     compiling, capturing = _set_up(region)
     forms = {
-        "eager": as_recorded(facts, now.widened(unlike)).form(),
+        "eager": as_recorded(facts, _as_worked(facts, now, now.widened(unlike))).form(),
         "compile": _pays(compile.widened(unlike).form(blockers=_breaks(blockers)), now, compiling),
         "replay": _pays(replay, now, capturing) if blocked.capturable else cannot(blockers),
         "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + capturing),
     }
     raises = tuple(seen.blocker for seen in observed if seen.raises)
     return forms | dict.fromkeys(("compile", "both") if raises else (), cannot(raises))
+
+
+def _as_worked(facts: Facts, eager: Estimate, wide: Estimate) -> Estimate:
+    """The eager step, widened for another device than the constants know, but not below its device work: that was
+    recorded on the very device."""
+    works = facts.sustained.low * facts.span(C.STREAM_SPACING).expected
+    return replace(wide, low=max(wide.low, min(works, eager.low)))
 
 
 def _perhaps_eager(

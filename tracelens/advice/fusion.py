@@ -18,6 +18,7 @@ from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.advice.roofline import slowdown
 from tracelens.advice.schedule import graph_spacing, stretched
+from tracelens.analysis.kinds import is_communication
 from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
 from tracelens.model.nesting import nearest
@@ -76,8 +77,7 @@ def compile_device(facts: Facts) -> Compiled:
     unfused = _loses_bias(operators)
     stays = (operators.role == Role.LIBRARY) | _vanishes_whole(operators)
     library = stays & ~(unfused & operators.bias_kernel)
-    forked = region.fork.any()
-    overlap = 1 - stretched(region, facts.share) if forked else facts.span(C.NODE_SPACING).overlap
+    overlap, beside = _overlaps(facts)
     fused = _in_order(operators)
     groups = Generated(region, operators, fused)
     calls = operators.name[library & ~region.memset]
@@ -89,7 +89,7 @@ def compile_device(facts: Facts) -> Compiled:
     own, replaced = float(groups.times(facts.bandwidth.rate).sum()), float(region.duration[fused].sum())
     return Compiled(
         library=float(duration[library].sum()),
-        generated=min(slowdown(facts) * own, max(own, replaced)),
+        generated=beside * min(slowdown(facts) * own, max(own, replaced)),
         library_kernels=int(library.sum()),
         library_spacing=float(graph_spacing(region, facts.operators)[library].sum()),
         generated_kernels=int(groups.kernels().sum()),
@@ -102,6 +102,19 @@ def compile_device(facts: Facts) -> Compiled:
         untraceable=bool(operators.recurrent.any()),
         certain=facts.bandwidth.known and bool(operators.sized[fused].mean() > 0.5) if len(fused) else True,
     )
+
+
+def _overlaps(facts: Facts) -> tuple[float, float]:
+    """What overlap of streams leaves of the sum of the library calls, and of the generated kernels: these run beside
+    collectives, which stay on a stream of their own, as what they replace did in the trace."""
+    region = facts.region
+    if region.fork.any():
+        return 1 - stretched(region, facts.share), 1.0
+    overlap = facts.span(C.NODE_SPACING).overlap
+    if not is_communication(region.trace, region.work).any():
+        return overlap, 1.0
+    seen = min(overlap, region.busy / max(float(region.duration.sum()), 1.0))
+    return seen, seen
 
 
 def _in_order(operators: Operators) -> Int64s:
