@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from tracelens.model import units
 from tracelens.reporting.forms import candidates, own_form, span
 from tracelens.reporting.schema import Document
@@ -14,16 +16,23 @@ def is_guess(document: Document) -> bool:
 
 
 def cannot_tell(document: Document) -> str:
-    """What is not known instead of the verdict, with all forms that may be meant: "Cannot tell which form is fastest,
+    """What is not known instead of the verdict, with the forms that may be meant: "Cannot tell which form is fastest,
     in ms: both 1.82 (0.49-7.10) or replay 3.15 (3.11-3.18)."."""
     own, forms = own_form(document), document["forms"]
     ranked = sorted(candidates(document), key=lambda name: forms[name]["step_ms"] or 0.0)
     if document["recommendation"]["verdict"] != "neither":
-        return f"Cannot tell which form is fastest, in ms: {_either(document, ranked)}."
+        return f"Cannot tell which form is fastest, in ms: {_either(document, _in_question(document, ranked))}."
     others = [name for name in ranked if name != own]
     if not others:
         return f"Cannot tell whether another form would pay; the trace shows one, in ms: {_timed(document, own)}."
     return f"Cannot tell whether a form beats {_timed(document, own)}, in ms: {_either(document, others)}."
+
+
+def _in_question(document: Document, ranked: list[str]) -> list[str]:
+    """The forms, fastest first, without those that at best take longer than another at worst; two at least."""
+    forms = document["forms"]
+    worst = min(forms[name]["high"] or inf for name in ranked)
+    return [name for at, name in enumerate(ranked) if at < 2 or (forms[name]["low"] or 0.0) <= worst]
 
 
 def _either(document: Document, names: list[str]) -> str:
