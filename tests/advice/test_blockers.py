@@ -156,6 +156,12 @@ def test_an_allocator_that_is_switched_off_is_told_from_a_cache_that_is_emptied(
     assert "empty_cache" in blockers(*emptied)["allocation"].blocker.advice
 
 
+def test_a_pool_that_still_grows_is_no_cache_that_is_emptied() -> None:
+    advice = blockers(*BODY, inside("aten::empty", call("cudaMalloc", 100)))["allocation"].blocker.advice
+    assert "warm up" in advice
+    assert "empty_cache" not in advice
+
+
 def test_changing_shapes_are_told_from_changing_kernels() -> None:
     shapes = [at_step(step, pointwise(size=1000 + step)) for step in range(4)]
     kernels = [at_step(step, gemm(5)) for step in (1, 2, 2)]

@@ -12,10 +12,13 @@ from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item,
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.constants import POWER_SLOWDOWN
+from tracelens.advice.facts import facts_of
 from tracelens.advice.often import often
+from tracelens.advice.reason import reason
 from tracelens.advice.results import Advice
 from tracelens.advice.snippet import Target, code
 from tracelens.analysis import analyze
+from tracelens.model.units import NS_PER_MS
 
 MATRIX = op("aten::mm", 2, shapes=[[64, 64]] * 2, dtypes=["float"] * 2, host=30)
 HOST_BOUND = [MATRIX, *[pointwise(2, host=30)] * 3] * 20
@@ -211,3 +214,12 @@ def test_a_compiled_host_needs_about_the_time_of_its_step() -> None:
     told = re.search(r"The host needs about ([\d.]+) ms", found.recommendation.summary)
     assert told is not None
     assert float(told[1]) == pytest.approx(found.forms["compile"].step_ms, rel=0.1)
+
+
+def test_a_device_that_idles_is_no_limit() -> None:
+    facts = facts_of(analysis(*[gemm(200)] * 10))
+    assert facts is not None
+    busy_ms = facts.region.busy / NS_PER_MS
+    assert reason(facts, busy_ms).startswith("The device is the limit: its kernels run for")
+    assert reason(facts).startswith("The device is the limit")
+    assert reason(facts, 2 * busy_ms).startswith("The device idles for about 50.0 % of the step: its kernels run for")

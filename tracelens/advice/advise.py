@@ -132,7 +132,8 @@ def _reason(analysis: Analysis, facts: Facts, forms: Mapping[str, Form]) -> str:
     if analysis.form in DONE and _now(analysis, forms) != analysis.form:
         return ""
     compiled = analysis.form == "compile"
-    return reason(replace(facts, region=as_compiled(facts.region)) if compiled else facts)
+    step_ms = forms[_now(analysis, forms)].step_ms
+    return reason(replace(facts, region=as_compiled(facts.region)) if compiled else facts, step_ms)
 
 
 def _listed(forms: dict[str, Form], analysis: Analysis, observed: tuple[Observation, ...]) -> dict[str, Form]:

@@ -1,4 +1,4 @@
-"""Why a step allocates device memory, and the repair: a cache that is emptied, or none at all."""
+"""Why a step allocates device memory, and the repair: a pool that still grows, a cache that is emptied, or none."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ FREE: Final = re.compile(r"Free")
 FREES: Final = 10
 """Times a step frees memory and allocates again from which no cache keeps it: one is emptied rarely. [judgement]"""
 EMPTIED: Final = "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented."
+GROWING: Final = (
+    "Nothing is freed, so the caching allocator's pool still grows: warm up longer, with the largest batch, before you "
+    "record or capture."
+)
 UNCACHED: Final = (
     "The caching allocator is switched off: unset PYTORCH_NO_CUDA_MEMORY_CACHING (or PYTORCH_NO_HIP_MEMORY_CACHING), "
     "so that it serves the step."
@@ -27,5 +31,7 @@ def allocation_repair(analysis: Analysis) -> str:
     calls = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
     calls = calls[np.argsort(events.start[calls], kind="stable")]
     frees = named(analysis.trace, calls, FREE) if len(calls) else np.zeros(0, dtype=np.bool_)
+    if not frees.any():
+        return GROWING
     times = np.count_nonzero(frees & ~np.append(False, frees[:-1])[: len(frees)])
     return UNCACHED if times >= FREES * len(analysis.window.tiles) else EMPTIED

@@ -23,11 +23,13 @@ BALANCED: Final = 1.1
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires where the traced device idles but the eager step without the profiler takes hardly longer than its
-    kernels."""
+    kernels; a step that is predicted shorter than those counts on more than on a host without a profiler."""
     account, eager = analysis.attribution, forms["eager"].step_ms
     idle = sum(account.share(*part.split(".")) for part in evidence.PREPARING)
     busy = account.share("kernel") * _typical_ms(analysis)
-    if eager is None or not busy or idle < IDLE or eager > BALANCED * busy or 1 - busy / eager > LEFT * idle:
+    if eager is None or not busy or idle < IDLE or not busy <= eager <= BALANCED * busy:
+        return None
+    if 1 - busy / eager > LEFT * idle:
         return None
     other = 1 - account.share("kernel") - idle
     hides = f", and the other {percent(other)} hide behind queued work" if other >= IDLE else ""
