@@ -84,11 +84,12 @@ def events_of(columns: Columns, names: Sequence[str], lanes: Lanes, repairs: Rep
     _complete_pairs(taken, repairs)
     category = _categories(phase, taken["category"], name, names)
     base = base_of(taken["start"], phase == COMPLETE)
-    taken["start"] = _starts(taken["start"], base, phase == COMPLETE, offset, repairs)
-    taken["duration"] = _durations(taken["duration"], offset, repairs)
+    # In place: of a large trace each further column is many MB, which the system hands out anew.
+    _shift(taken["start"], base, phase == COMPLETE, offset, repairs)
+    _bound(taken["duration"], offset, repairs)
     taken["correlation"] = _unsigned(taken["correlation"])
-    placed = _placed(taken["device"], taken["stream"], among(category, DEVICE_WORK), taken["lane"], lanes)
-    taken["device"], taken["stream"], taken["category"] = *placed, category
+    _place(taken["device"], taken["stream"], np.flatnonzero(among(category, DEVICE_WORK)), taken["lane"], lanes)
+    taken["category"] = category
     return Events(role=_roles(category, name, names), **taken), base
 
 
@@ -118,6 +119,8 @@ def base_of(start: Int64s, complete: Bools) -> int:
     """
     given = start != NO_TIME
     times = start[given & complete] if (given & complete).any() else start[given]
+    if len(times) and times.min() > 0:
+        return int(times.min())
     later = times[times > 0]
     if not len(later):
         return int(times.min()) if len(times) else 0
@@ -126,19 +129,22 @@ def base_of(start: Int64s, complete: Bools) -> int:
     return first if clamped else int(times.min())
 
 
-def _starts(start: Int64s, base: int, complete: Bools, offset: Int64s, repairs: RepairLog) -> Int64s:
-    """Starts after the base; what has no time or one before the base starts at it."""
+def _shift(start: Int64s, base: int, complete: Bools, offset: Int64s, repairs: RepairLog) -> None:
+    """Make starts count from the base, in place; what has no time or one before the base starts at it."""
     missing = start == NO_TIME
     _count("events without a time", np.flatnonzero(missing & complete), offset, repairs)
     _count("times before the trace begins", np.flatnonzero(~missing & complete & (start < base)), offset, repairs)
-    return np.where(missing, 0, np.maximum(start, base) - base)
+    np.maximum(start, base, out=start)
+    start -= base
 
 
-def _durations(duration: Int64s, offset: Int64s, repairs: RepairLog) -> Int64s:
+def _bound(duration: Int64s, offset: Int64s, repairs: RepairLog) -> None:
+    """Make durations that cannot be 0, in place."""
     endless = duration > LONGEST_DURATION
     _count("negative durations", np.flatnonzero(duration < 0), offset, repairs)
     _count(OUT_OF_RANGE, np.flatnonzero(endless), offset, repairs)
-    return np.where(endless, 0, np.maximum(duration, 0))
+    np.maximum(duration, 0, out=duration)
+    duration[endless] = 0
 
 
 def _unsigned(correlation: Int64s) -> Int64s:
@@ -153,13 +159,13 @@ def _count(kind: str, rows: npt.NDArray[np.integer], offset: Int64s, repairs: Re
         repairs.add(kind, f"event at byte {offset[rows[0]]}", int(offset[rows[0]]), len(rows))
 
 
-def _placed(device: Int32s, stream: Int32s, work: Bools, lane: Int32s, lanes: Lanes) -> tuple[Int32s, Int32s]:
-    """Device and stream of device work that gives none: Kineto also writes them as pid and tid."""
+def _place(device: Int32s, stream: Int32s, work: Int64s, lane: Int32s, lanes: Lanes) -> None:
+    """Fill in device and stream of device work (rows) that gives none: Kineto also writes them as pid and tid."""
     pid = np.array([_small(pid) for pid in lanes.pid] or [ABSENT], dtype=np.int32)
     tid = np.array([_small(tid.removeprefix("stream ")) for tid in lanes.tid] or [ABSENT], dtype=np.int32)
-    lacking = work & (device == ABSENT)
-    unplaced = work & (stream == NO_STREAM) & (tid[lane] != ABSENT)
-    return np.where(lacking, pid[lane], device), np.where(unplaced, tid[lane], stream)
+    lacking, unplaced = work[device[work] == ABSENT], work[stream[work] == NO_STREAM]
+    unplaced = unplaced[tid[lane[unplaced]] != ABSENT]
+    device[lacking], stream[unplaced] = pid[lane[lacking]], tid[lane[unplaced]]
 
 
 def _small(text: str) -> int:
@@ -168,8 +174,9 @@ def _small(text: str) -> int:
 
 def _roles(category: Bytes, name: Int32s, names: Sequence[str]) -> Bytes:
     """Role of every runtime call, told once per distinct name."""
-    calls = category == Category.RUNTIME
-    by_name = np.zeros(len(names) + 1, dtype=np.uint8)
-    for id in map(int, distinct(name[calls], len(by_name))):
+    calls = np.flatnonzero(category == Category.RUNTIME)
+    by_name, roles = np.zeros(len(names), dtype=np.uint8), np.zeros(len(category), dtype=np.uint8)
+    for id in map(int, distinct(name[calls], len(names))):
         by_name[id] = role(names[id])
-    return np.where(calls, by_name[name], 0).astype(np.uint8)
+    roles[calls] = by_name[name[calls]]
+    return roles

@@ -35,10 +35,10 @@ def vendor_of(
     accelerator = next((cat.split("_")[0] for cat in categories if cat.startswith(_ACCELERATORS)), "")
     if accelerator:
         return accelerator
-    calls, counts = np.unique(events.name[events.category == Category.RUNTIME], return_counts=True)
+    counts = np.bincount(events.name[np.flatnonzero(events.category == Category.RUNTIME)])
     votes: Counter[str] = Counter()
-    for name, count in zip(map(int, calls), map(int, counts), strict=True):
-        votes[_vendor_of_call(names[name])] += count
+    for name in map(int, np.flatnonzero(counts)):
+        votes[_vendor_of_call(names[name])] += int(counts[name])
     del votes[NO_VENDOR]
     return votes.most_common(1)[0][0] if votes else _vendor_without_calls(events, metadata, args)
 
@@ -59,7 +59,8 @@ def _vendor_without_calls(events: Events, metadata: Mapping[str, Any], args: Map
 def devices_of(events: Events, metadata: Mapping[str, Any]) -> tuple[Device, ...]:
     """Devices that ran work or that the metadata lists, by id; the name is "" where unknown."""
     listed = _properties(metadata)
-    seen = np.unique(events.device[events.device_work()]).tolist()
+    # With their counts np.unique sorts; without, it hashes, and imports numpy.ma first.
+    seen = np.unique(events.device[events.device_work()], return_counts=True)[0].tolist()
     return tuple(
         Device(id, str(listed.get(id, {}).get("name", "")), listed.get(id, {})) for id in sorted({*listed, *seen})
     )

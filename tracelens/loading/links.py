@@ -32,10 +32,11 @@ def _processes(events: Events, lanes: Lanes) -> Int32s:
 
 def _parents(events: Events) -> Int32s:
     rows = np.flatnonzero(among(events.category, HOST) & (events.phase == COMPLETE))
-    start = events.start[rows]
-    inner = enclosing(events.lane[rows], start, start + events.duration[rows])
+    start, end = events.start[rows], events.duration[rows]
+    end += start
+    inner = enclosing(events.lane[rows], start, end)
     parent = np.full(len(events), ABSENT, dtype=np.int32)
-    parent[rows] = np.where(inner == ABSENT, ABSENT, rows[inner])
+    parent[rows] = np.append(rows, ABSENT).astype(np.int32)[inner]
     return parent
 
 
@@ -124,9 +125,9 @@ def _latest(
     found = np.full(len(rows), ABSENT, dtype=np.int64)
     ordered = candidates[np.argsort(key[candidates], kind="stable")]
     keys, asked = key[ordered], key[rows]
-    first = np.searchsorted(keys, asked)
-    count = np.searchsorted(keys, asked, side="right") - first
-    alone, several = np.flatnonzero(count == 1), np.flatnonzero(count > 1)
+    first, beyond = np.searchsorted(keys, asked), np.append(keys, (ABSENT, ABSENT))
+    known, again = beyond[first] == asked, beyond[first + 1] == asked
+    alone, several = np.flatnonzero(known & ~again), np.flatnonzero(known & again)
     only = ordered[first[alone]]
     if process is None or of_process is None:
         found[alone] = only

@@ -27,6 +27,8 @@ def complete_pairs(phase: Bytes, category: Bytes, lane: Int32s, start: Int64s, d
     Times are in ns. One that gives no time has no place on its lane and is left over.
     """
     marks = np.flatnonzero((phase == BEGIN) | (phase == END))
+    if not len(marks):
+        return marks, marks
     timed = marks[start[marks] != NO_TIME]
     order = timed[np.lexsort((timed, start[timed], lane[timed]))]
     begins, ends = _matched(phase[order] == BEGIN, lane[order])

@@ -25,12 +25,13 @@ def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
     without nesting; of two with the same span the earlier given encloses the later. An event of no duration
     encloses nothing. O(n log n), without a Python loop over events.
     """
-    order = in_order(lane, start, end)
+    begun, ended = _one_after_another(lane, start, end)
+    order = by_start(begun, ended)
     result = np.full(len(start), ABSENT, dtype=np.int64)
     still_open = order[:0]
     for begin in range(0, len(order), _BLOCK):
         spans = np.concatenate((still_open, order[begin : begin + _BLOCK]))
-        starts, ends = _one_after_another(lane[spans], start[spans], end[spans])
+        starts, ends = begun[spans], ended[spans]
         parent = _last_open(starts, ends)
         found = parent != ABSENT
         found[: len(still_open)] = False
@@ -39,14 +40,14 @@ def enclosing(lane: Int32s, start: Int64s, end: Int64s) -> Int64s:
     return result
 
 
-def in_order(lane: npt.NDArray[np.integer], start: Int64s, end: Int64s) -> Int64s:
-    """Order of spans by lane, then by start, then the longest first; of two alike the earlier given is first.
+def by_start(start: Int64s, end: Int64s) -> Int64s:
+    """Order of spans by start, then the longest first; of two alike the earlier given is first.
 
-    Ends are looked at where spans begin together alone: few do, and lanes and starts are nearly sorted in a trace."""
-    order = np.lexsort((start, lane))
-    tied = in_a_row(_repeats(start[order]) & _repeats(lane[order]))
+    Ends are looked at where spans begin together alone: few do, and starts are nearly sorted in a trace."""
+    order = np.argsort(start, kind="stable")
+    tied = in_a_row(_repeats(start[order]))
     rows = order[tied]
-    order[tied] = rows[np.lexsort((rows, -end[rows], start[rows], lane[rows]))]
+    order[tied] = rows[np.lexsort((rows, -end[rows], start[rows]))]
     return order
 
 
@@ -62,11 +63,15 @@ def _repeats(values: npt.NDArray[np.integer]) -> Bools:
 
 def _one_after_another(lane: Int32s, start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
     """Spans of several lanes as if each lane began after the one before it had ended."""
+    if not len(lane):
+        return start, end
     first, stride = int(lane.min()), int(end.max()) + 1
     if stride * (int(lane.max()) - first + 1) > np.iinfo(np.int64).max:
         start, end = _ranks(start, end)
         stride = 2 * len(start)
-    offset = (lane.astype(np.int64) - first) * stride
+    offset = lane.astype(np.int64)
+    offset -= first  # in place: of a large trace each array more is many MB
+    offset *= stride
     return offset + start, offset + end
 
 

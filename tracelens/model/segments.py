@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s
 from tracelens.model.intervals import foremost
-from tracelens.model.nesting import in_a_row, in_order
+from tracelens.model.nesting import by_start, in_a_row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ class Edges:
         offset = group[solid].astype(np.int64) * stride
         begin, close = offset + start[solid], offset + end[solid]
         del offset  # of a large trace each is many MB
-        begun = in_order(group[solid], start[solid], end[solid])
+        begun = by_start(begin, close)
         closed = _in_closing_order(begun, close)
         time = np.concatenate((close[closed], begin[begun]))
         event = solid[np.concatenate((closed, begun))]
