@@ -83,8 +83,8 @@ def _start_light() -> None:
     """Spare the start what reading and drawing do not need, unlike a script that is recorded."""
     # Nothing multiplies matrices, and a BLAS takes a while to start its threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Imports make many objects, all of which stay.
-    gc.set_threshold(50_000)
+    # Imports and a report make many objects, nearly all of which stay.
+    gc.set_threshold(100_000)
 
 
 def _is_path(word: str) -> bool:
