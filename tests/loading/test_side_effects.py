@@ -46,7 +46,8 @@ def test_only_the_trace_is_opened(name: str, tmp_path: Path) -> None:
     build.python(f"{other}(1): forward", 0, 80).op("aten::mm", 5, 20, **{"Call stack": f"{other}(1): f"})
     build.launch("triton_poi", 10, at=30, kernel_file=str(other), kernel_hash="../../etc/passwd")
     path = build.write(tmp_path / name)
-    tracelens.report(path).to_text()  # whatever is imported late is imported now
+    first = tracelens.report(path)
+    first.to_text(), first.to_markdown()  # whatever is imported late is imported now
     before = sorted(tmp_path.iterdir())
     with listening() as seen:
         report = tracelens.report(path)
