@@ -30,6 +30,17 @@ def test_compiled_code_is_as_much_slower_as_launch_calls_that_wait_for_nothing(t
     assert taken[1] == pytest.approx(times * taken[0], rel=0.05)
 
 
+@pytest.mark.parametrize(("runs", "share"), [(400, C.LEAST_SHOWN), (10, 1.1)], ids=["slow", "fast"])
+def test_generated_kernels_reach_most_of_the_usual_bandwidth_whatever_the_trace_shows(
+    runs: float, share: float
+) -> None:
+    shape = [1 << 22]
+    found = facts_of(analysis(*[op("aten::add", runs, shapes=[shape] * 2, dtypes=["float"] * 2)] * 20))
+    assert found is not None
+    usual = C.ACHIEVABLE * C.PEAK_BANDWIDTH["H200"]
+    assert found.bandwidth.rate == pytest.approx(share * usual)
+
+
 def test_long_calls_of_a_busy_device_and_short_ones_tell_nothing() -> None:
     assert slowness(facts(100 * C.CALL_RANGE[1], 0.9).region) == 1
     assert slowness(facts(C.CALL_RANGE[0] / 2, 0.1).region) == 1

@@ -32,6 +32,15 @@ def test_so_does_a_normalisation_of_few_long_groups(groups: int, length: int, ke
     assert compiled(moments, pointwise()).generated_kernels == kernels + 1
 
 
+def test_the_moments_of_a_group_take_longer_the_more_a_block_goes_over() -> None:
+    def moments(length: int) -> float:
+        concrete = ["", "", "", "8", "128", str(64 * length // 1024), "8", "1e-05"]
+        given = {"shapes": [[8, 128, 64 * length // 1024]], "dtypes": ["float"], "concrete": concrete}
+        return compiled(op("aten::native_group_norm", 50, kernel="RowwiseMomentsCUDAKernel", **given)).generated
+
+    assert moments(4 * int(C.LOOP_TURN)) - moments(int(C.LOOP_TURN)) > 3 * C.REDUCTION_LATENCY
+
+
 def rows(name: str, rows: int, row: int) -> Beat:
     return op(name, 500, shapes=[[rows, row], [], []], dtypes=["float", "Scalar", ""], concrete=["", "[1]", ""])
 

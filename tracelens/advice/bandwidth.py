@@ -37,7 +37,7 @@ def streaming_bandwidth(region: Region, operators: Operators) -> Bandwidth:
     if not len(shown):
         return Bandwidth(usual, peak > 0)
     reached = float(np.percentile(shown, 90))
-    return Bandwidth(min(max(reached, 0.7 * usual), 1.1 * usual) if peak else reached, True)
+    return Bandwidth(min(max(reached, C.LEAST_SHOWN * usual), 1.1 * usual) if peak else reached, True)
 
 
 def traffic(operators: Operators) -> Floats:

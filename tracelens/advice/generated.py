@@ -54,13 +54,21 @@ class Generated:
         reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
         shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
         moved = self._traffic() + self._read_again()
-        rows = self._sum((self.role == Role.ROW) * (1.0 + self.operators.normalises[self.work]))
-        latency = C.REDUCTION_LATENCY * np.maximum(rows - 1, 0)
+        latency = self._latency()
         least = np.maximum(shortest + latency + moved / bandwidth, self._arithmetic())
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
         most = self.eager + self._sum(self.operators.anew[self.work] * self.operators.elements[self.work])
         return np.where(self._alone(), self.eager, np.minimum(time, most)) + self._copying(shortest)
+
+    def _latency(self) -> Floats:
+        """What reductions add beside the first of a group: a normalisation makes two, and that of a group one more for
+        each turn of the loop over its elements."""
+        normalises = self.operators.normalises[self.work]
+        whole = (self.role == Role.FULL) & normalises & (self.operators.stages[self.work] == 0)
+        of = self.operators.elements[self.work] / np.maximum(self.operators.results[self.work], 1)
+        rows = (self.role == Role.ROW) * (1.0 + normalises) + whole * (2 + of / C.LOOP_TURN)
+        return C.REDUCTION_LATENCY * np.maximum(self._sum(rows) - 1, 0)
 
     def _alone(self) -> Bools:
         """The pointwise kernels of a step in which no kernel has another to join: generated, each moves what it moved

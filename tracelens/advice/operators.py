@@ -115,11 +115,9 @@ def describe(region: Region) -> Operators:
     sizes = read_sizes(trace, operator, names.match(P.GATHER), names.match(P.PICK))
     sizes = with_indexed(trace, operator, names.match(P.INDEXED), names.match(P.LAYER_PRODUCT), sizes)
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), reduced_dims)
-    dims = np.where(names.match(P.ORDERED), given[:, 1], given[:, 0])
     whole = (plain[:, 0] > 0) & ~names.match(P.PARTS)
-    roles = np.where(whole, Role.LIBRARY, find_roles(region, names, kernels, dims, sizes.row))
-    over = reduced(trace, operator)
-    over = np.where(names.match(P.ORDERED), over[:, 1], over[:, 0])
+    roles = np.where(whole, Role.LIBRARY, find_roles(region, names, kernels, _of_given(names, given), sizes.row))
+    over = _of_given(names, reduced(trace, operator))
     split = _split_rows(names, roles, sizes, over)
     roles = np.where(split, Role.FULL, roles)
     from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
@@ -128,13 +126,14 @@ def describe(region: Region) -> Operators:
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
     gone |= inlined(roles, sizes.elements, sizes.listed) | given_in_place(roles, operator, product, sizes.listed)
+    moments = np.where(names.match(P.GROUPED), grouped(trace, operator), 0.0)
     return Operators(
         role=np.where(gone, Role.VANISHES, roles),
         name=operator,
         arithmetic=arithmetic,
         anew=computed_anew(roles, sizes.elements, sizes.matched, waves, arithmetic),
-        stages=_stages(trace, operator, names, roles, sizes, over) + 2.0 * (split & _reduces_twice(names)),
-        results=np.where(over > 0, sizes.elements / np.maximum(over, 1), 0.0),
+        stages=_stages(names, roles, sizes, over, moments) + 2.0 * (split & _reduces_twice(names)),
+        results=np.where(over > 0, sizes.elements / np.maximum(over, 1), moments),
         twice=split & _reduces_twice(names),
         product=product,
         single_precision=product & (sizes.bytes == 4 * sizes.elements),
@@ -150,14 +149,19 @@ def describe(region: Region) -> Operators:
     )
 
 
-def _stages(trace: Trace, operator: Int64s, names: Names, roles: Int64s, sizes: Sizes[Floats], of: Floats) -> Floats:
+def _of_given(names: Names, columns: Floats) -> Floats:
+    """The column for dimensions in the argument in which each operator takes them."""
+    return np.where(names.match(P.ORDERED), columns[:, 1], columns[:, 0])
+
+
+def _stages(names: Names, roles: Int64s, sizes: Sizes[Floats], of: Floats, moments: Floats) -> Floats:
     """Kernels beside its first that each operator takes."""
     rows, channels = (sizes.elements / np.maximum(few, 1) for few in (sizes.row, sizes.matched))
     norms = np.where(names.match(P.FIXED), channels, rows)
     return stages(
         one=roles == Role.FULL,
         columns=roles == Role.COLUMN,
-        moments=np.where(names.match(P.GROUPED), grouped(trace, operator), 0.0),
+        moments=moments,
         over=np.where(names.match(P.REDUCTION), of, norms),
         elements=sizes.elements,
         parameters=names.match(P.NORM_BACKWARD),
@@ -229,7 +233,7 @@ def _columns(names: Names, sizes: Sizes[Floats]) -> dict[str, Any]:
 def _flags(names: Names, kernels: Names) -> dict[str, Bools]:
     """The columns of Operators that the names alone tell."""
     return {
-        "normalises": names.match(P.NORMALISED),
+        "normalises": names.match(P.NORMALISED) | names.match(P.GROUPED),
         "biased": names.match(P.BIASED),
         "bias_kernel": kernels.match(P.BIAS_KERNEL),
         "few_rows": kernels.match(P.FEW_ROWS),
