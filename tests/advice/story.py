@@ -46,8 +46,12 @@ def op(name: str, runs: float, *, kernel: str = "", host: float = 20.0, stream: 
 
     def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
         del step
-        blocks = {"grid": args.get("grid", [4096, 1, 1]), "block": [128, 1, 1], "registers per thread": 32}
-        given = {key: value for key, value in args.items() if key != "grid"}
+        blocks = {
+            "grid": args.get("grid", [4096, 1, 1]),
+            "block": [128, 1, 1],
+            "registers per thread": args.get("registers", 32),
+        }
+        given = {key: value for key, value in args.items() if key not in ("grid", "registers")}
         trace.op(name, clock.host, host, **given)
         launched = clock.host + host - 1
         starts = max(clock.streams.get(stream, 0.0) + SPACING, launched + LATENCY)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 
-import numpy as np
 import pytest
 
 from tests.advice.cases.beats import loader, pause
@@ -19,7 +18,7 @@ from tracelens.advice.host_time import host_scale
 from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.replay import predict_replay
-from tracelens.advice.schedule import eager_period, graph_spacing, unaccompanied
+from tracelens.advice.schedule import eager_period, graph_spacing
 from tracelens.model.events import ABSENT
 
 SMALL = [4, 1, 1]
@@ -54,34 +53,14 @@ def test_small_kernels_on_two_streams_overlap() -> None:
     assert span.least <= span.expected < 0.7 * span.most
 
 
-def test_kernels_that_fill_the_device_gain_nothing_side_by_side() -> None:
-    span = facts_of(*branches([100_000, 1, 1], host=40)).span(0)
-    assert span.expected == pytest.approx(span.most)
-
-
 def test_kernels_that_the_trace_shows_side_by_side_stay_so() -> None:
     seen, apart = (facts_of(*branches([100_000, 1, 1], host)).span(0) for host in (20, 40))
     assert seen.least < seen.expected < 0.9 * apart.expected
 
 
-def test_a_kernel_that_leaves_little_room_gains_nothing_side_by_side() -> None:
-    almost = 132 * 16 * 95 // 100
-    assert facts_of(*branches([almost, 1, 1], host=40)).span(0).expected == pytest.approx(22 * 30_000, rel=0.01)
-
-
-def test_work_beside_the_path_begins_in_turn_with_it() -> None:
-    span = facts_of(*branches([1, 1, 1])).span(0)
-    assert span.expected == pytest.approx(span.least + 10 * C.NODE_SPACING, rel=0.005)
-
-
 def test_a_block_alone_on_a_multiprocessor_takes_more_than_its_place() -> None:
     facts = facts_of(gemm(30, grid=[132, 1, 1]), gemm(30, grid=[33, 1, 1]), gemm(30, grid=[132 * 16, 1, 1]))
     assert facts.share.tolist() == pytest.approx([1 / 4, 1 / 16, 1])
-
-
-def test_work_that_takes_more_of_the_device_gets_more_in_the_way() -> None:
-    little, much = (facts_of(*branches([blocks, 1, 1], host=40)).span(0) for blocks in (4, 132))
-    assert much.expected - little.expected == pytest.approx(C.INTERFERENCE * 300_000 / 4, rel=0.05)
 
 
 def test_what_nothing_runs_beside_takes_its_time_in_full_before_work_that_shares_the_device() -> None:
@@ -91,30 +70,6 @@ def test_what_nothing_runs_beside_takes_its_time_in_full_before_work_that_shares
     full = branches([100_000, 1, 1], host=40)
     short, long = (facts_of(*serial(count), *full).span(0) for count in (1, 11))
     assert long.expected - short.expected == pytest.approx(300_000)
-
-
-def test_spacing_takes_nothing_of_the_device_that_work_on_other_streams_could_not_have() -> None:
-    facts = facts_of(*branches([100_000, 1, 1], host=40))
-    tight, spaced = facts.span(0).expected, facts.span(1_000).expected
-    assert spaced - tight == pytest.approx(2 * 1_000)
-
-
-def test_time_that_no_other_interval_shares() -> None:
-    begin, end = np.array([0.0, 10.0, 20.0, 20.0]), np.array([15.0, 12.0, 30.0, 25.0])
-    assert unaccompanied(begin, end).tolist() == [13.0, 0.0, 5.0, 0.0]
-
-
-def test_each_hand_over_between_streams_takes_its_time() -> None:
-    side, last = gemm(200, stream=13, grid=SMALL, host=100), pointwise(5, grid=SMALL, host=400)
-    span = facts_of(pointwise(5, grid=SMALL), *fork(), side, pointwise(0.001, grid=SMALL), *fork(), last).span(0)
-    assert span.expected == pytest.approx(210_000 + 2 * C.HAND_OVER, abs=5)
-
-
-def test_handing_over_takes_less_where_nothing_runs_beside_it() -> None:
-    side = gemm(200, stream=13, grid=SMALL, host=100)
-    span = facts_of(pointwise(5, grid=SMALL), *fork(), side, *fork(), pointwise(5, grid=SMALL, host=400)).span(0)
-    assert span.expected == pytest.approx(210_000 + 2 * C.CHAIN_HAND_OVER)
-    assert span.most == pytest.approx(span.expected)
 
 
 def test_streams_forked_from_one_without_work_do_not_wait_for_each_other() -> None:

@@ -61,17 +61,19 @@ SYNC_RETURN: Final = 4.0 * US
 # -- device ----------------------------------------------------------------------------------------------------
 STREAM_SPACING: Final = 1.2 * US
 """Between dependent kernels launched one by one and already queued. [H200]"""
-INTERFERENCE: Final = 0.3
-"""How much longer a step's critical path is for what the work beside it takes of the device meanwhile, as a share of
-that. [H200, 43 replayed steps: mean error 3.6 %, and the same fitted without the set of each]"""
-HAND_OVER: Final = 2.0 * US
+HAND_OVER: Final = 0.5 * US
 """From the end of work on one stream to the start of what waits for it on another, over their spacing on one stream.
-[H200, 10 replayed steps]"""
-CHAIN_HAND_OVER: Final = 0.5 * US
-"""A hand-over where all work is one chain: a graph keeps that on few streams. [H200, 2 steps: 0.4 and 1.3]"""
+[measured: forks and joins of 2 to 8 chains in graphs, H200: 0.3 a stream; 2 replayed steps that are one chain: 0.4 and
+1.3]"""
+FORK: Final = 1.0 * US
+"""Until the next of the streams begins that a graph begins with. [measured: 2 to 16 chains side by side in graphs,
+H200: 0.9 to 1.1]"""
+REGISTERS_TO_COMPUTE: Final = 64
+"""Registers of a thread that keeps part of a product in them. [measured: 83 kinds of kernels, H200: 72 to 224, others
+16 to 54]"""
 FILLS: Final = 0.8
-"""Share of the device from which a kernel leaves no room for others: its blocks stay as long as it runs. [H200, 43
-replayed steps: least mean error among 0.7 to 0.9]"""
+"""Share of the device from which a kernel leaves no room for others: its blocks stay as long as it runs. [measured: 17
+kinds of kernels beside their like in graphs, H200: 1.6 to 2.7 times as long, median 1.9]"""
 NODE_SPACING: Final = 0.22 * US
 """Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 50 steps: 0.14 to 0.3]"""
 COLD_NODE_SPACING: Final = 0.4 * US

@@ -8,13 +8,14 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.bandwidth import Bandwidth, infer_sizes, streaming_bandwidth
+from tracelens.advice.beside import delay
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.operators import Operators, describe
 from tracelens.advice.power import sustained
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.roles import Role
 from tracelens.advice.schedule import Span, busy_alone, device_span
-from tracelens.advice.share import share_of_device
+from tracelens.advice.share import held, share_of_device
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Bools, Floats
 from tracelens.model.once import once
@@ -30,6 +31,8 @@ class Facts:
     bandwidth: Bandwidth
     share: Floats
     """(n) Share of the device that each piece of work takes while it runs."""
+    beside: float
+    """Ns by which work of several streams takes longer than its critical path."""
     sustained: Estimate
     """Device time over the traced one when the step runs for long."""
 
@@ -55,7 +58,7 @@ class Facts:
 
         Work that was queued in time began when the other streams and the devices let it: no host makes more of it
         overlap than the trace shows."""
-        span = device_span(self.region, self.share, spacing)
+        span = device_span(self.region, self.beside, spacing)
         return span.at_least(min(busy_alone(self.region), self.region.busy) - self.region.late)
 
 
@@ -72,4 +75,5 @@ def find_facts(region: Region) -> Facts:
     bandwidth = streaming_bandwidth(region, described)
     operators = infer_sizes(region, described, bandwidth)
     share = share_of_device(region, operators, bandwidth.rate)
-    return Facts(region, operators, bandwidth, share, sustained(region, operators, share))
+    late = delay(region, held(region, operators, bandwidth.rate))
+    return Facts(region, operators, bandwidth, share, late, sustained(region, operators, share))

@@ -53,7 +53,8 @@ FIGURES: Final = (
         "Step time when replayed as a CUDA Graph",
         (
             "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span",
-            "advice.schedule", "advice.share:share_of_device", "advice.working_set", "advice.inputs:input_copies",
+            "advice.schedule", "advice.dependencies:critical_path", "advice.beside:delay", "advice.beside",
+            "advice.share:held", "advice.share:share_of_device", "advice.working_set", "advice.inputs:input_copies",
             "advice.power:sustained", "advice.power",
             "advice.host_time:with_outside", "advice.host_time:slowness", "advice.host_time:replay_floor",
         ),

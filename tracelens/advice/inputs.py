@@ -11,10 +11,10 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, parsed, tensors, width
+from tracelens.advice.dependencies import main_stream
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.patterns import POINTWISE_PAIR
 from tracelens.advice.region import Region
-from tracelens.advice.schedule import main_stream
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s, Trace
 from tracelens.model.names import named

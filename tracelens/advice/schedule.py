@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.before import before
+from tracelens.advice.dependencies import critical_path
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.working_set import working_set
-from tracelens.model.events import ABSENT, Bools, Floats
+from tracelens.model.events import Bools, Floats
 from tracelens.model.intervals import length, union
 from tracelens.model.once import once
 
@@ -52,44 +52,25 @@ def graph_spacing(region: Region, operators: Operators, cold: bool | None = None
     return np.where(region.memset, C.NODE_SPACING + C.MEMSET_SPACING, node)
 
 
-def device_span(region: Region, share: Floats, spacing: Floats | float) -> Span:
+def device_span(region: Region, beside: float, spacing: Floats | float) -> Span:
     """Device time of the step with a spacing in ns for each piece of work, overlap of streams kept.
 
-    The order within streams and the events between them give the critical path. Work beside it begins in turn with it,
-    and gets in its way as far as it takes of the device; the step is not shorter than what nothing can run beside and
-    the sum of what each other piece takes of the device, all of it where little room is left. Overlap that the trace
-    itself shows stays, and hides the spacing of all work beside the path. Each hand-over from stream to stream along
-    the path takes its time in any case, less where nothing can run beside it."""
+    The order within streams and the events between them give the critical path; it takes longer by what `beside` says.
+    Overlap that the trace itself shows stays, and hides the spacing of all work beside the path."""
     taken = region.duration + spacing
     whole = float(taken.sum())
     if len(np.unique(region.stream)) < 2:
         return Span(whole, whole, whole)
-    begin, (alone, beside) = earliest(region, taken), _unspaced(region)
-    path, by_itself = float((begin + taken).max()), unaccompanied(begin, begin + taken)
-    handed = critical_path(region, taken, C.HAND_OVER if whole - path >= 1 else C.CHAIN_HAND_OVER) - path
-    takes, beside_others = np.where(share >= C.FILLS, 1.0, share), taken - by_itself
-    crowd = float(takes @ beside_others) / max(float(beside_others.sum()), 1.0)
-    filled = float(by_itself.sum() + takes @ (beside_others * region.duration / np.maximum(taken, 1)))
-    delay = C.NODE_SPACING * beside + C.INTERFERENCE * (whole - path) * crowd
-    seen = busy_alone(region) + path - alone
-    expected = min(max(path + delay, filled), seen)
-    return Span(expected + handed, path, whole + handed)
-
-
-def unaccompanied(begin: Floats, end: Floats) -> Floats:
-    """(n) Ns of each interval in which no other runs."""
-    bounds = np.unique(np.concatenate((begin, end)))
-    first, last = np.searchsorted(bounds, begin), np.searchsorted(bounds, end)
-    at_once = np.cumsum(np.bincount(first, minlength=len(bounds)) - np.bincount(last, minlength=len(bounds)))
-    single = np.append(0.0, np.cumsum(np.diff(bounds) * (at_once[:-1] == 1)))
-    return single[last] - single[first]
+    path = critical_path(region, taken)
+    handed = critical_path(region, taken, C.HAND_OVER) - path
+    seen = busy_alone(region) + path - _unspaced(region)
+    return Span(min(path + beside, max(seen, path) + handed), path, whole + handed)
 
 
 @once
-def _unspaced(region: Region) -> tuple[float, float]:
-    """Length of the critical path without any spacing, and how many pieces of work are beside it."""
-    alone = critical_path(region, region.duration)
-    return alone, len(region) - (critical_path(region, region.duration + 1) - alone)
+def _unspaced(region: Region) -> float:
+    """Length of the critical path without any spacing."""
+    return critical_path(region, region.duration)
 
 
 def stretched(region: Region, share: Floats) -> float:
@@ -109,62 +90,6 @@ def _overlapped(region: Region, of: Bools | slice = slice(None)) -> float:
     events, work = region.trace.events, region.work[of]
     start, end = events.start[work], events.end[work]
     return float((end - start).sum()) - length(union(start, end))
-
-
-def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> float:
-    """Length of the longest chain of stream order and event edges, with so many ns for each of the edges."""
-    return float((earliest(region, taken, hand_over) + taken).max())
-
-
-def earliest(region: Region, taken: Floats, hand_over: float = 0.0) -> Floats:
-    """(n) When each piece of work can begin, by the order within streams and the events between them.
-
-    Traces rarely say which event a stream waits for. An event recorded and waited for at once is Stream.wait_stream:
-    before work on the main stream a join of all others, else a fork of the others from it. A later wait is for the
-    work launched before the record. Edges that the trace's own times refute are dropped."""
-    main = main_stream(region)
-    others = [stream for stream in np.unique(region.stream).tolist() if stream != main]
-    ready = dict.fromkeys([main, *others], 0.0)
-    last = dict.fromkeys([main, *others], ABSENT)
-    finish: dict[int, float] = {}
-    begin = np.empty(len(region))
-    for first, final, spent in _runs(region, taken):
-        stream = int(region.stream[first])
-        edges = [int(region.source[first])]
-        if region.fork[first]:
-            edges += [last[main]] if stream != main else [last[other] for other in others]
-        held = [edge for edge in edges if edge != ABSENT and _holds(region, edge, first)]
-        heirs = [stream] if stream == main or not region.fork[first] else others
-        for heir in heirs:
-            begins = [finish[edge] + hand_over * (region.stream[edge] != heir) for edge in held]
-            ready[heir] = max(ready[heir], *begins, 0.0)
-        begin[first : final + 1] = ready[stream] + np.append(0.0, np.cumsum(taken[first:final]))
-        ready[stream] += spent
-        finish[final], last[stream] = ready[stream], final
-    return begin
-
-
-def main_stream(region: Region) -> int:
-    """The stream that others fork from and join: the lowest, which is the default stream where that runs work; ABSENT
-    where the lowest forks before any work, from one that runs none."""
-    lowest = int(region.stream.min())
-    return ABSENT if region.fork[0] and region.stream[0] == lowest else lowest
-
-
-def _holds(region: Region, edge: int, first: int) -> bool:
-    """Whether the trace itself ran the edge's source before its target."""
-    events, work = region.trace.events, region.work
-    return bool(events.end[work[edge]] <= events.start[work[first]])
-
-
-def _runs(region: Region, taken: Floats) -> Iterator[tuple[int, int, float]]:
-    """(first, last, time) of maximal runs of work on one stream; an edge starts or ends at every run's bound."""
-    head = np.append(True, np.diff(region.stream) != 0) | region.fork | (region.source != ABSENT)
-    after = region.source[region.source != ABSENT] + 1
-    head[after[after < len(head)]] = True
-    first = np.flatnonzero(head)
-    last = np.append(first[1:], len(head)) - 1
-    yield from zip(first.tolist(), last.tolist(), np.add.reduceat(taken, first).tolist(), strict=True)
 
 
 def eager_period(region: Region, overlap: float, host_scale: float, device_scale: float) -> float:

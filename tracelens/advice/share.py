@@ -2,36 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from tracelens.advice import constants as C
 from tracelens.advice.bandwidth import traffic
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.model import arguments as A
-from tracelens.model.events import Category, Floats, Int64s
+from tracelens.model.events import ABSENT, Category, Floats, Int64s
 
 BLOCKS_PER_MULTIPROCESSOR = 32
 """At most so many thread blocks run on one multiprocessor at a time, whatever their size. [CUDA guide, since 5.0]"""
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What n pieces of work take of the device while they run."""
+
+    device: Floats
+    """(n) Share 0..1 of the multiprocessors that run a block. Copies and memsets hold none."""
+    multiprocessor: Floats
+    """(n) Share 0..1 of what such a multiprocessor can do."""
+
+
 def share_of_device(region: Region, operators: Operators, bandwidth: float) -> Floats:
     """Share 0..1 per piece of work: of the device's multiprocessors or of its memory bandwidth, whichever is more.
 
-    What blocks fit on a multiprocessor follows from their threads, registers and shared memory. One block alone there
-    takes more of it than its place, for its arithmetic, and less than all: the share is the geometric mean of the
-    places and of the multiprocessors with a block. Copies and memsets take nothing; a kernel whose grid the trace does
-    not give takes all. Two kernels that each fill the device gain nothing side by side."""
+    One block alone on a multiprocessor takes more of it than its place, for its arithmetic, and less than all: the
+    square root of its places. Two kernels that each fill the device gain nothing side by side."""
+    device, waves = _blocks(region)
+    share = device * np.sqrt(np.minimum(waves, 1.0))
+    return np.where(device > 0, np.maximum(share, _streams(region, operators, bandwidth)), 0.0)
+
+
+def held(region: Region, operators: Operators, bandwidth: float) -> Held:
+    """What each piece of work takes of the device.
+
+    Kernels whose threads keep many values in registers compute: they take the square root of their places. Others wait
+    for memory: they take half as much as they have waves of blocks, or their share of the memory's bandwidth.
+    [measured: chains of kernels side by side in graphs, H200]"""
+    device, waves = _blocks(region)
+    registers = region.number(A.REGISTERS)
+    computes = (registers == ABSENT) | (registers >= C.REGISTERS_TO_COMPUTE)
+    waits = np.maximum(np.minimum(waves / 2, 1.0), _streams(region, operators, bandwidth))
+    return Held(device, np.where(computes, np.sqrt(np.minimum(waves, 1.0)), waits))
+
+
+def _streams(region: Region, operators: Operators, bandwidth: float) -> Floats:
+    """Share of the memory's bandwidth that pointwise work asks for."""
     asked = traffic(operators) / bandwidth / np.maximum(region.duration, 1)
-    streams = np.where(operators.role == Role.POINTWISE, asked, 0)
-    blocks = region.product(A.GRID)
-    multiprocessors, resident = _device(region, "numSms"), _resident(region)
-    held = np.minimum(blocks / max(multiprocessors, 1), 1.0)
-    places = np.minimum(blocks / np.maximum(resident * multiprocessors, 1), 1.0)
+    return np.minimum(np.where(operators.role == Role.POINTWISE, asked, 0.0), 1.0)
+
+
+def _blocks(region: Region) -> tuple[Floats, Floats]:
+    """Share of the multiprocessors that each kernel's blocks are on, and how many times they fill the places there.
+
+    What blocks fit on a multiprocessor follows from their threads, registers and shared memory. A kernel whose grid the
+    trace does not give takes all; copies and memsets take nothing."""
+    blocks, multiprocessors, resident = region.product(A.GRID), _device(region, "numSms"), _resident(region)
+    kernel = region.trace.events.category[region.work] == Category.KERNEL
     known = (blocks > 0) & (resident > 0) & (multiprocessors > 0)
-    share = np.where(known, np.sqrt(np.maximum(held * places, 0.0)), 1.0)
-    share = np.maximum(share, np.minimum(streams, 1.0))
-    return np.where(region.trace.events.category[region.work] == Category.KERNEL, share, 0.0)
+    per_one = blocks / max(multiprocessors, 1)
+    device = np.where(known, np.minimum(per_one, 1.0), 1.0)
+    waves = np.where(known, np.maximum(per_one, 1.0) / np.maximum(resident, 1), 2.0)
+    return np.where(kernel, device, 0.0), waves
 
 
 def _resident(region: Region) -> Int64s:

@@ -1,0 +1,133 @@
+"""What work of several streams takes longer side by side."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.advice.story import Beat, Clock, analysis, fork, gemm, pointwise
+from tests.build import TraceBuilder
+from tracelens.advice import beside
+from tracelens.advice import constants as C
+from tracelens.advice.facts import Facts, find_facts
+from tracelens.advice.region import find_region
+from tracelens.advice.schedule import Span
+
+SMS = 132
+US = 1_000
+
+
+def facts_of(*beats: Beat) -> Facts:
+    region = find_region(analysis(*beats))
+    assert region is not None
+    return find_facts(region)
+
+
+def span_of(*beats: Beat) -> Span:
+    return facts_of(*beats).span(C.NODE_SPACING)
+
+
+def later(*beats: Beat) -> float:
+    """By how much longer than its path the work takes."""
+    return facts_of(*beats).beside
+
+
+def chain(blocks: int, *, stream: int, registers: int = 32, count: int = 10) -> list[Beat]:
+    """Kernels of 30 us, launched so slowly that none runs beside another in the trace."""
+    return [gemm(30, stream=stream, grid=[blocks, 1, 1], registers=registers, host=80) for _ in range(count)]
+
+
+def branches(blocks: int, *, streams: int = 2, registers: int = 32) -> list[Beat]:
+    """As many chains side by side, forked from a small kernel and joined by another."""
+    side = range(13, 13 + streams)
+    work = [beat for stream in side for beat in (*fork(), *chain(blocks, stream=stream, registers=registers))]
+    return [pointwise(5, grid=[1, 1, 1]), *work, *fork(), pointwise(5, grid=[1, 1, 1], host=80)]
+
+
+def test_work_of_one_stream_takes_no_longer() -> None:
+    assert later(*chain(SMS, stream=7)) == 0
+
+
+def test_kernels_that_leave_each_other_multiprocessors_only_begin_in_turn() -> None:
+    assert later(*branches(SMS // 2)) < 10 * 3 * C.NODE_SPACING + 2 * C.HAND_OVER
+    assert later(*branches(SMS // 2 + 20, registers=128)) > 10 * 3 * C.NODE_SPACING + 2 * C.HAND_OVER
+
+
+def test_kernels_that_compute_take_the_square_root_of_their_places() -> None:
+    one_of_four = later(*branches(SMS, registers=128))
+    assert one_of_four == pytest.approx(10 * 30 * US * 0.25**0.5, rel=0.02)
+
+
+def test_kernels_that_wait_for_memory_take_half_of_their_places() -> None:
+    four_of_sixteen = later(*branches(4 * SMS))
+    assert four_of_sixteen == pytest.approx(10 * 30 * US * 0.25 / 2, rel=0.05)
+
+
+def test_kernels_that_fill_the_device_gain_nothing() -> None:
+    span = span_of(*branches(100_000))
+    assert span.expected == pytest.approx(span.most, rel=0.01)
+
+
+def test_the_more_streams_the_longer() -> None:
+    two, four = (later(*branches(SMS, registers=128, streams=streams)) for streams in (2, 4))
+    assert four == pytest.approx(3 * two, rel=0.05)
+
+
+def test_a_small_kernel_slows_no_large_one() -> None:
+    large = chain(8 * SMS, stream=13, registers=64)
+    assert later(*large, *chain(1, stream=17, count=5)) < 0.02 * 300 * US
+
+
+def test_memsets_take_turns() -> None:
+    def memsets(stream: int) -> list[Beat]:
+        def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+            del step
+            trace.memset(clock.host, 5, at=clock.host + 10, runs=1, stream=stream)
+            clock.host += 20
+            clock.streams[stream] = clock.host
+
+        return [tell] * 10
+
+    side_by_side = later(pointwise(1), *fork(), *memsets(13), *fork(), *memsets(17))
+    assert side_by_side == pytest.approx(10 * (1 * US + C.MEMSET_SPACING), rel=0.1)
+
+
+def test_the_device_begins_one_node_at_a_time() -> None:
+    tiny = [pointwise(0.3, stream=stream, grid=[1, 1, 1]) for _ in range(20) for stream in range(13, 29)]
+    assert span_of(pointwise(0.3), *tiny).expected > 16 * 20 * C.NODE_SPACING
+
+
+def test_streams_that_begin_by_themselves_begin_in_turn() -> None:
+    few, many = (later(*[gemm(30, stream=13 + s, grid=[1, 1, 1], host=80) for s in range(count)]) for count in (2, 6))
+    assert many - few == pytest.approx(4 * C.FORK, abs=5 * C.NODE_SPACING)
+
+
+def test_the_first_pieces_of_a_long_step_tell_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = [
+        beat
+        for _ in range(10)
+        for stream in (13, 17)
+        for beat in (*fork(), *chain(SMS, stream=stream, registers=128, count=1))
+    ]
+    whole = later(pointwise(5), *layers)
+    monkeypatch.setattr(beside, "MOST", 11)
+    assert later(pointwise(5), *layers) == pytest.approx(whole, rel=0.1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([7, 13, 17]), st.integers(1, 40), st.integers(1, 3_000), st.sampled_from([32, 128])),
+        min_size=1,
+        max_size=12,
+    ),
+    st.integers(0, 3),
+)
+def test_any_work_takes_between_its_path_and_its_sum(work: list[tuple[int, int, int, int]], forks: int) -> None:
+    beats: list[Beat] = []
+    for place, (stream, runs, blocks, registers) in enumerate(work):
+        beats += fork() if place % (forks + 1) == forks else ()
+        beats.append(gemm(runs, stream=stream, grid=[blocks, 1, 1], registers=registers))
+    span = span_of(*beats)
+    assert span.least <= span.expected <= span.most
