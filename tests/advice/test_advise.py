@@ -279,3 +279,14 @@ def test_a_step_that_the_profilers_own_call_outlasts_takes_as_long_as_its_operat
 def test_a_kernel_alone_has_nothing_to_fuse_with() -> None:
     for beats in ([pointwise(5_000.0, size=1 << 20)], [gemm(5_000.0), pointwise(1_000.0, size=1 << 20)]):
         assert "none of it in kernels that can fuse" in advise(analysis(*beats, steps=11)).recommendation.summary
+
+
+def test_a_range_whose_work_was_launched_before_it_says_so() -> None:
+    builder = TraceBuilder()
+    builder.op("aten::mm", 0, 9).launch("sgemm", 2, 5, at=1_000, runs=500)
+    builder.op("aten::mm", 10, 9).launch("sgemm", 12, 5, at=1_500, runs=500)
+    trace = builder.trace()
+    first = int(trace.events.start[trace.events.device_work()].min())
+    found = advise(analyze(trace, span=(first, first + 900_000))).recommendation
+    assert found.verdict == "abstain"
+    assert "launched before it" in found.summary

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.advice.cases.beats import loader
 from tests.advice.story import Beat, analysis, gemm, item, op, pointwise, upload
 from tests.reference import reference_traces
 from tests.validation.measured import measured
@@ -82,6 +83,14 @@ def test_the_rule_that_decides_is_named(beats: list[Beat], form: str, rule: str)
     assert found.step_ms is not None
     assert found.terms.decided_by == rule
     assert redone(found.terms.formula, dict(found.terms.values)) == pytest.approx(found.step_ms * NS_PER_MS)
+
+
+def test_a_data_loader_hides_behind_the_graphs_of_a_training_step_that_waits_at_its_start() -> None:
+    body = [item(), *[gemm(500)] * 8, BACKWARD, *[pointwise(50, 1 << 22)] * 8]
+    plain, loaded = forms(*body)["both"].terms, forms(loader(3_000), *body)["both"].terms
+    assert plain is not None
+    assert loaded is not None
+    assert loaded.values["alternating_ns"] == pytest.approx(plain.values["alternating_ns"], rel=0.01)
 
 
 def test_generated_kernels_and_those_that_they_replace_are_counted() -> None:

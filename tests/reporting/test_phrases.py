@@ -314,6 +314,9 @@ def test_a_guess_names_the_forms_that_may_be_meant_and_none_of_them() -> None:
     assert phrases.confidence(document).startswith("Confidence 49 % in replay; evidence")
     assert "Not " not in phrases.alternatives(document)
     document["recommendation"]["decided"] = True
+    assert phrases.MEASURE not in phrases.next_steps(document)
+    document["findings"] = [told("hip_graphs", None)]
+    assert phrases.next_steps(document)[0] == phrases.MEASURE
     assert phrases.headline(document).startswith("Replay: ")
 
 

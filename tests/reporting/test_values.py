@@ -51,6 +51,11 @@ def test_long_names_of_kernels_leave_room_for_the_rest(sample: Path, name: str) 
     assert all(len(row.shown) < 400 for row in rows)
 
 
+@pytest.mark.parametrize("name", ["eager", "replay"])
+def test_a_form_is_no_origin_of_a_kernel(name: str) -> None:
+    assert not [value.path for value in values_of(document(SAMPLES[0]), name) if value.path.startswith("tables.")]
+
+
 def test_what_is_made_from_values_has_no_need_of_one_of_its_name() -> None:
     found = document(SAMPLES[0])
     said = values_text("range", found, explain("range"))

@@ -34,6 +34,7 @@ from tracelens.model.forms import FORMS
 DONE: Final = ("compile", "replay", "both")
 GRAPHS: Final = ("replay", "both")
 """Forms that only a device can run."""
+BEGUN: Final = "What runs in the range was launched before it: begin it earlier, with the launches."
 NO_DEVICE: Final = "No measured form used a GPU."
 
 
@@ -109,10 +110,17 @@ def _too_little(analysis: Analysis, region: Region) -> bool:
 def _from_measurements(analysis: Analysis, forms: Mapping[str, Form], target: Target, of_run: bool) -> Recommendation:
     """The verdict where the trace says nothing of the step; two measured forms are needed, and a device they ran on."""
     if len(candidates(forms)) < 2:
-        return abstain(analysis.trust, "The run measured fewer than two usable forms." if of_run else None)
+        return abstain(analysis.trust, "The run measured fewer than two usable forms." if of_run else _none(analysis))
     if not any(_used_device(name, form) for name, form in forms.items()):
         return abstain(analysis.trust, NO_DEVICE)
     return recommend(Case(analysis, forms, (), forms, "", target, _now(analysis, forms)))
+
+
+def _none(analysis: Analysis) -> str | None:
+    """Why a range shows no step although the device works in it; None of other windows."""
+    worked = analysis.window.kind == "range" and analysis.attribution.share("kernel") > 0
+    usable = analysis.trust.level != "unusable"
+    return BEGUN if worked and usable else None
 
 
 def _used_device(name: str, form: Form) -> bool:

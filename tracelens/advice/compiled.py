@@ -180,7 +180,8 @@ def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
 
 def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Estimate:
     """Under reduce-overhead: one graph per region, launched by Python, after which the host works outside. Where the
-    device waits for a region to begin they take turns: it waits for the step's entry, and for each that resumes."""
+    device waits for a region to begin they take turns: it waits for the step's entry, and for each that resumes. Work
+    outside, such as a data loader, hides behind the graphs."""
     host = C.TREE_FLOOR + C.TREE_SHAPES * region.changes.shapes
     if region.training:
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters
@@ -189,13 +190,14 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
         replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns).told("turns_ns", turns_ns=turns)
     costs = {"entry_ns": host, "regions_ns": C.REGION_OVERHEAD * (pieces - 1)}
     costs = {name: slowness(region) * cost for name, cost in costs.items()}
+    entering = sum(costs.values())
     costs["outside_ns"] = beside(region)
     both = replayed.at_least(HOST, **costs).told("{}", pieces=pieces)
     host = sum(costs.values())
     low, high = C.TREE_SPREAD
     if pieces == 1 and not (region.training and len(region.waits)):
         return replace(both, low=max(low * host, replayed.low), high=max(high * host, replayed.high))
-    alternating = C.TREE_ALTERNATING * min(host, replayed.mid) if region.training else 0.0
+    alternating = C.TREE_ALTERNATING * min(entering, replayed.mid) if region.training else 0.0
     mid = both.mid + alternating
     cut = Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid, both.terms)
     return cut.told("{} + alternating_ns", alternating_ns=alternating)

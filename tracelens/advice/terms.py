@@ -85,7 +85,7 @@ TERMS: Final = {
     "entry_ns": "Host time to enter the compiler's graphs: shapes and parameters included.",
     "regions_ns": "Host time to leave and resume between further pieces.",
     "turns_ns": "The device idle while the host enters and resumes pieces.",
-    "alternating_ns": "What host and device do not overlap in a training step in pieces.",
+    "alternating_ns": "What entering graphs and the device do not overlap in a training step that waits.",
     "broken_ns": "Host time that compiling adds where it does not help.",
     "left_to_eager": "How likely the compiler leaves the pieces to eager, the shorter they are.",
     "skipped_ns": "Time that reduce-overhead adds where it finds that it may not make graphs.",

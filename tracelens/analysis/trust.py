@@ -263,7 +263,7 @@ RULES: Final = (
         0.10,
         None,
         "the same operators launch the same kernels in each step",
-        "{share} of the same kernels come from other operators in other steps: records of operators are missing; "
+        "of the same kernels {share} hang on other operators from step to step: records of operators are missing; "
         "record fewer steps, and leave the file uncut",
     ),
     Rule(

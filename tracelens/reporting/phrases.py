@@ -39,6 +39,8 @@ TALKS: Final = 0.2
 """Share of the traced time in exposed communication or copies from which it is named at once. [judgement]"""
 LARGE: Final = 0.1
 """Share of the step that a finding's repair saves from which it is the answer where no form is. [judgement]"""
+UNTRIED: Final = "hip_graphs"
+"""The rule that says that replay may gain nothing on the device."""
 MEASURE: Final = "Measure the forms before you change code: tracelens capture SCRIPT."
 
 
@@ -107,7 +109,13 @@ def placed_steps(document: Document) -> list[tuple[str, str]]:
     """The same, each with its place in the code apart; "" where there is none."""
     repairs = [(fix["advice"], short_place(fix["where"])) for fix in document["recommendation"]["fix_first"]]
     helps = [(f"{finding['advice']} {saving(finding)}".strip(), "") for finding in instead(document)]
-    return [*([(MEASURE, "")] if is_guess(document) else []), *(repairs or helps)]
+    return [*([(MEASURE, "")] if _is_to_measure(document) else []), *(repairs or helps)]
+
+
+def _is_to_measure(document: Document) -> bool:
+    """Whether code is to be changed only once its gain is measured: nothing is decided, or a finding says so."""
+    doubted = any(finding["rule"] == UNTRIED for finding in document["findings"])
+    return is_guess(document) or (doubted and advised_form(document) in ("replay", "both"))
 
 
 def explanation(document: Document) -> str:

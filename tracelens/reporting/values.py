@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from tracelens.model import units
+from tracelens.model.forms import FORMS
 from tracelens.reporting.kernel_titles import kernel_title
 from tracelens.reporting.printable import cut
 from tracelens.reporting.schema import COLUMNS, Document, Row
@@ -78,7 +79,7 @@ def _named(path: str, value: object, name: str) -> Iterator[Value]:
     elif isinstance(value, Mapping):
         for key, inner in cast("Entry", value).items():
             yield from _named(_joined(path, key), inner, name)
-    elif value == name:
+    elif value == name and not _is_origin(_key(path), name):
         yield Value(path, value)
 
 
@@ -108,7 +109,13 @@ def _entries(path: str, value: object) -> Iterator[tuple[str, Entry]]:
 
 def _says(entry: Entry, name: str) -> bool:
     """Whether one of its values is the name, or its class and part are, as "sync.wait"."""
-    return name in entry.values() or f"{entry.get('class')}.{entry.get('part')}" == name
+    told = [value for key, value in entry.items() if not _is_origin(key, name)]
+    return name in told or f"{entry.get('class')}.{entry.get('part')}" == name
+
+
+def _is_origin(key: str, name: str) -> bool:
+    """Whether a key tells where a kernel comes from, which has a form's name and says nothing of the form."""
+    return key == "origin" and name in FORMS
 
 
 def _shown(path: str, value: object) -> str:
