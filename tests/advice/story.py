@@ -112,15 +112,15 @@ def fork() -> Sequence[Beat]:
     return call("cudaEventRecord", 1), call("cudaStreamWaitEvent", 1)
 
 
-def upload(kind: str = "HtoD (Pageable -> Device)") -> Beat:
+def upload(kind: str = "HtoD (Pageable -> Device)", runs: float = 20) -> Beat:
     """A copy from the host."""
 
     def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
         del step
         starts = max(clock.drained, clock.host + 6)
-        trace.copy(clock.host, 5, at=starts, runs=20, kind=kind)
+        trace.copy(clock.host, 5, at=starts, runs=runs, kind=kind)
         clock.host += 6
-        clock.streams[7] = starts + 20
+        clock.streams[7] = starts + runs
 
     return tell
 

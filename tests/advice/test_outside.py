@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from tests.advice.cases.beats import loader, pause
-from tests.advice.story import Beat, Clock, analysis, gemm, pointwise
+from tests.advice.cases.beats import inside, loader, on_host, pause
+from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, pointwise, upload
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice import constants as C
-from tracelens.advice.outside import LONG, UNCLEAR, find_outside
+from tracelens.advice.outside import LONG, UNCLEAR, find_outside, mainly_computing, stretches
 from tracelens.advice.results import Form
 
 BODY = [gemm(10)] * 4
@@ -72,3 +72,57 @@ def test_what_a_loader_takes_it_takes_at_the_low_end_too(us: float) -> None:
     forms = advise(analysis(loader(us), *BODY)).forms
     for name, form in forms.items():
         assert (form.low or 0) > 0.6 * us / 1e3, name
+
+
+SHORT = [pointwise(3, 1 << 16, host=30)] * 10
+
+
+@pytest.mark.parametrize("beat", [on_host("aten::mm", 50_000), call("cuFooBar", 50_000)])
+def test_an_operator_that_computes_on_the_host_stays_in_every_form(beat: Beat) -> None:
+    forms = advise(analysis(*SHORT, beat, *SHORT)).forms
+    for name, form in forms.items():
+        assert form.step_ms == pytest.approx(50, abs=2), name
+        assert (form.low or 0) > 0.6 * 50, name
+
+
+def test_it_is_repaired_first_and_told_by_its_name() -> None:
+    recommendation = advise(analysis(*SHORT, on_host("aten::mm", 50_000), *SHORT)).recommendation
+    assert [(blocker.id, blocker.where) for blocker in recommendation.fix_first] == [("outside_work", "aten::mm")]
+    assert "compute on the host" in recommendation.fix_first[0].message
+
+
+def test_it_is_told_by_the_operator_that_takes_longest() -> None:
+    sorting = inside("aten::unique", on_host("aten::sort", 900), pause(2_000))
+    seen = analysis(*SHORT, on_host("aten::mm", 1_000), *SHORT, sorting, *SHORT)
+    assert mainly_computing(seen, stretches(seen)) == "aten::unique"
+    seen = analysis(*SHORT, on_host("aten::mm", 1_000), pause(2_000), *SHORT)
+    assert mainly_computing(seen, stretches(seen)) is None
+
+
+@pytest.mark.parametrize(
+    "beats",
+    [
+        [on_host("aten::view", 50)] * 40,
+        [inside("aten::linear", on_host("aten::t", 700), pointwise(3))],
+        [inside("aten::empty", pause(700), call("cudaMalloc", 30))],
+        [at_step(2, on_host("aten::view", 1_500))],
+    ],
+    ids=["many short ones", "one that launches", "one that allocates", "one held up once"],
+)
+def test_operators_that_dispatch_do_not(beats: list[Beat]) -> None:
+    seen = analysis(*SHORT, *beats, *SHORT)
+    assert not len(stretches(seen))
+    assert find_outside(seen).unclear == 0
+
+
+def test_compiled_code_calls_it_without_being_left() -> None:
+    assert left(*BODY, on_host("aten::mm", 3_000), *BODY) == 0
+
+
+def test_a_copy_that_compiled_code_waits_for_varies_as_the_device_does() -> None:
+    copy = upload("HtoD (Pinned -> Device)", runs=20_000)
+    forms = advise(analysis(*SHORT, inside("aten::copy_", copy), *SHORT)).forms
+    for name in ("compile", "both"):
+        form = forms[name]
+        assert form.step_ms == pytest.approx(20, abs=1.5), name
+        assert (form.high or 0) < 23, name

@@ -13,7 +13,7 @@ from tracelens.advice.allocation import allocation_repair
 from tracelens.advice.backward import returning_nodes
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import a_step, often
-from tracelens.advice.outside import stretches
+from tracelens.advice.outside import mainly_computing, stretches
 from tracelens.advice.patterns import FROM_HOST, PAGEABLE
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
@@ -248,15 +248,18 @@ def _loader(analysis: Analysis, whose: str) -> Observation | None:
 
 
 def _outside(analysis: Analysis, whose: str) -> Observation | None:
-    """Work without operators, in every counted step; what comes and goes is a pause, as what one step has may be."""
+    """Work without operators, or of those on the host, in every counted step; what comes and goes is a pause, as what
+    one step has may be."""
     found, tiles = stretches(analysis), analysis.window.tiles
     share = length(found) / max(analysis.attribution.window_ns, 1)
     each = covered(found, tiles[:, 0], tiles[:, 1])
     if share < LOADER_SHARE or not each.all():
         return None
+    operator = mainly_computing(analysis, found)
     advice = "Move it out of the step: to a worker process, onto the device, or behind the launches of the next step."
-    message = f"host work outside PyTorch that holds up the device for {percent(share)} of {whose}"
-    seen = Observation(Blocker("outside_work", message, None, 1.0, advice), len(tiles) > 1, share=share)
+    what = "host work outside PyTorch that holds" if operator is None else "operators that compute on the host and hold"
+    message = f"{what} up the device for {percent(share)} of {whose}"
+    seen = Observation(Blocker("outside_work", message, operator, 1.0, advice), len(tiles) > 1, share=share)
     return seen if seen.proven else replace(seen, share=0.0)
 
 

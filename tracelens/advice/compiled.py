@@ -52,15 +52,16 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     if left := facts.region.outside.left * slowness(facts.region) * (C.GUARDS + C.REGION_OVERHEAD):
         costs |= {"left_ns": min(left, facts.region.outside.beyond)}
     if not len(facts.region.waits):
-        costs |= {"awaited_ns": compiled.awaited}
-    host = sum(costs.values())
+        costs |= {"awaited_ns": compiled.awaited + compiled.awaits * (C.LAUNCH_LATENCY + C.SYNC_RETURN)}
+    host, fixed = sum(costs.values()), costs["outside_ns"] + costs.get("awaited_ns", 0.0)
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
     begun = _begun(facts, compiled) * (C.GUARDS + C.GENERATED_LAUNCH + C.LAUNCH_LATENCY + C.SYNC_RETURN)
     sigma = C.COMPILED_TRAINING_SIGMA if facts.region.training else C.COMPILED_SIGMA
-    sigma *= 1 - costs["outside_ns"] / host  # the model's own work is what it is unsure of
+    sigma *= 1 - fixed / host  # the model's own work is what it is unsure of
     mid = slower_of(host - begun, device.mid, sigma) + begun
     busy = device + Estimate(begun, 0.5 * begun, 1.5 * begun)
-    inside = Estimate(mid, max(host * C.COMPILED_SPREAD[0], busy.low), max(host * C.COMPILED_SPREAD[1], busy.high))
+    low, high = ((host - fixed) * factor + fixed for factor in C.COMPILED_SPREAD)
+    inside = Estimate(mid, max(low, busy.low), max(high, busy.high))
     waited = (" - begun_ns", " + begun_ns") if begun else ("", "")
     inside = inside.told(
         f"max({' + '.join(costs)}{waited[0]}, {device.terms.formula}) + unsure_ns{waited[1]}",
@@ -80,8 +81,11 @@ def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturabl
     alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory."""
     if compiled.awaited > 0 or (not capturable and compiled.from_host > C.HOST_SHARE * compiled.device):
         more, why = C.SKIPPED_GRAPHS, "copy_awaited" if compiled.awaited > 0 else "copies_from_host"
-        skipped = Estimate((1 + more) * alone.mid, alone.low, (1 + 2 * more) * alone.high)
-        told = skipped.told("compile_ns + skipped_ns", why, compile_ns=alone.mid, skipped_ns=more * alone.mid)
+        fixed = compiled.awaited + beside(facts.region) + facts.region.outside.apart
+        extra = more * max(alone.mid - fixed, 0.0)
+        high = alone.high + 2 * more * max(alone.high - fixed, 0.0)
+        skipped = Estimate(alone.mid + extra, alone.low, high)
+        told = skipped.told("compile_ns + skipped_ns", why, compile_ns=alone.mid, skipped_ns=extra)
         return Both(told, "reduce-overhead")
     spacing = compiled.library_spacing + C.NODE_SPACING * compiled.generated_kernels
     device = _device(facts, compiled, spacing)

@@ -7,21 +7,21 @@ from dataclasses import replace
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
-from tracelens.advice.host_time import host_scale
+from tracelens.advice.host_time import untraced
 from tracelens.advice.schedule import eager_period, queued
 from tracelens.advice.terms import slower
 
 
 def predict_eager(facts: Facts) -> Estimate:
     """Time of the repeated step: launches at the host's own speed, device work as traced."""
-    region, host, device = facts.region, host_scale(facts.region), facts.sustained
-    overlap = facts.span(C.STREAM_SPACING).overlap
+    region, device = facts.region, facts.sustained
+    overlap, (host, fast, slow) = facts.span(C.STREAM_SPACING).overlap, untraced(facts.region)
     period = Estimate(
-        eager_period(region, overlap, host.mid, device.mid),
-        eager_period(region, overlap, host.low, device.low),
-        eager_period(region, overlap, host.high, device.high),
+        eager_period(host, overlap, 1.0, device.mid),
+        eager_period(fast, overlap, 1.0, device.low),
+        eager_period(slow, overlap, 1.0, device.high),
     )
-    own, work = host.mid * region.host, float(queued(region, overlap, device.mid).sum())
+    own, work = host.host, float(queued(region, overlap, device.mid).sum())
     waiting = period.mid - max(own, work)
     formula = "max(host_ns, device_ns) + waiting_ns"
     launched = float(region.duration.sum())

@@ -52,6 +52,8 @@ class Compiled:
     """Device time of copies from the host among the library calls."""
     awaited: float
     """... into tensors that were there before: compiled code waits for each."""
+    awaits: int
+    """How many these are."""
     untraceable: bool
     """The step calls recurrent layers, which the compiler leaves to eager."""
     certain: bool
@@ -99,6 +101,7 @@ def compile_device(facts: Facts) -> Compiled:
         single_precision=float(duration[library & operators.single_precision].sum()),
         from_host=float(duration[operators.from_host].sum()),
         awaited=float(duration[operators.in_place].sum()),
+        awaits=int(operators.in_place.sum()),
         untraceable=bool(operators.recurrent.any()),
         certain=facts.bandwidth.known and bool(operators.sized[fused].mean() > 0.5) if len(fused) else True,
     )

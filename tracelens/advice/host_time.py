@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, spread
 from tracelens.advice.outside import LONG
 from tracelens.advice.region import Region
 from tracelens.advice.terms import HOST
+from tracelens.model.events import Floats
 
 
 def host_scale(region: Region) -> Estimate:
@@ -18,6 +21,29 @@ def host_scale(region: Region) -> Estimate:
     mid, high = ((1 - kept) * value + kept for value in (scale.mid, scale.high))
     least = _least_outside(region, kept * region.host) / max(region.host, 1.0)
     return Estimate(mid, min((1 - kept) * scale.low + least, mid), high)
+
+
+def untraced(region: Region) -> tuple[Region, Region, Region]:
+    """The region on its host without the profiler: expected, at the least and at the most."""
+    within, kept = within_scale(region), _kept(region) * region.host
+    least = _least_outside(region, kept) / kept if kept else 1.0
+    return _at(region, within.mid, 1.0), _at(region, within.low, least), _at(region, within.high, 1.0)
+
+
+def _at(region: Region, within: float, outside: float) -> Region:
+    """The region where work within PyTorch takes `within` of the traced time, and that outside `outside`."""
+
+    def scaled(times: Floats, before: Floats) -> Floats:
+        before = np.minimum(before, times)
+        return np.maximum.accumulate(within * (times - before) + outside * before)
+
+    kept = _kept(region) * region.host
+    return replace(
+        region,
+        issued=scaled(region.issued, region.outside_issued),
+        wait_at=scaled(region.wait_at, region.outside_waited),
+        host=within * (region.host - kept) + outside * kept,
+    )
 
 
 def within_scale(region: Region) -> Estimate:

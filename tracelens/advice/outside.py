@@ -1,4 +1,5 @@
-"""Host work that no form of a step takes away: data loading, allocation, Python that runs no operator for long."""
+"""Host work that no form of a step takes away: data loading, allocation, Python that runs no operator for long, and
+operators that compute on the host."""
 
 from __future__ import annotations
 
@@ -8,13 +9,15 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.analysis.clocks import clocks_agree
 from tracelens.analysis.host_activity import INPUT, launching_threads
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.tables.syncs import own_waits
-from tracelens.model.events import ABSENT, Bools, Category, Int64s, among
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import covered, intersect, length, subtract, union
 from tracelens.model.names import named
+from tracelens.model.nesting import nearest
 from tracelens.model.once import once
 
 LONG: Final = 500_000
@@ -30,7 +33,8 @@ _STEP: Final = re.compile(r"^ProfilerStep#")
 
 @once
 def stretches(analysis: Analysis) -> Int64s:
-    """Interval set of the idle time of the window in which the host ran no operator for LONG or more, in ns.
+    """Interval set of the idle time of the window in which the host dispatched nothing for LONG or more, in ns: it ran
+    no operator, or one that computes on the host.
 
     What follows a wait counts as well: the account calls it refill as far as the wait overlapped work, but a host that
     does not launch does not refill."""
@@ -42,9 +46,57 @@ def stretches(analysis: Analysis) -> Int64s:
 def _still(analysis: Analysis) -> Int64s:
     """The same of UNCLEAR or more."""
     found = _idle(analysis, Part.DISPATCH_PYTHON, Part.SYNC_REFILL)
+    if len(computed := _computed(analysis)):
+        found = np.concatenate((found, intersect(computed, _idle(analysis, Part.DISPATCH_FRAMEWORK))))
+        found = union(found[:, 0], found[:, 1])
     found = found[_lengths(found) >= UNCLEAR]
     found = subtract(found, _dispatching(analysis)) if len(found) else found
     return found[_lengths(found) >= UNCLEAR]
+
+
+@once
+def computing(analysis: Analysis) -> Int64s:
+    """Rows of operators and unknown calls that take UNCLEAR or more and neither submit, wait nor allocate, nor do the
+    operators within: they compute on the host, as those of tensors in its memory, where dispatch takes 5 to 50 us.
+
+    What is part of the step comes back in each: an operator of dispatch that long is held up. [H200: up to 1,447 us in
+    single steps of 200 traces, at most 303 us in every step, of splits into very many]"""
+    events, parent = analysis.trace.events, analysis.trace.links.parent
+    spans = (events.category == Category.OPERATOR) | (events.category == Category.RUNTIME) & (events.role == Role.OTHER)
+    rows = np.flatnonzero(spans & (events.duration >= UNCLEAR) & (events.phase == ord("X")) & _launching(analysis))
+    long = np.zeros(len(events), dtype=np.bool_)
+    long[rows] = True
+    calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.role != Role.OTHER))
+    while len(rows) and len(calls := calls[calls != ABSENT]):
+        long[calls] = False
+        calls = np.unique(nearest(parent, parent[calls], long))
+    return _steady(analysis, np.flatnonzero(long))
+
+
+def _steady(analysis: Analysis, rows: Int64s) -> Int64s:
+    """Those of the rows with a name that some of them have in every counted step."""
+    name, step = analysis.trace.events.name[rows], analysis.steps.owner[rows]
+    names, kind = np.unique(name, return_inverse=True)
+    seen = np.zeros((len(names), len(analysis.window.tiles) + 1), dtype=np.bool_)
+    seen[kind, step] = True
+    always: Bools = np.logical_and.reduce(seen[:, :-1], axis=1)
+    return rows[always[kind] & (step != ABSENT)]
+
+
+def mainly_computing(analysis: Analysis, spans: Int64s) -> str | None:
+    """The operator that computes for most of a set of intervals; None where other work takes more than half of it."""
+    events, rows = analysis.trace.events, computing(analysis)
+    if 2 * length(intersect(spans, _computed(analysis))) <= length(spans):
+        return None
+    spent = covered(spans, events.start[rows], events.end[rows])
+    names, kind = np.unique(events.name[rows], return_inverse=True)
+    return analysis.trace.names[int(names[np.bincount(kind, weights=spent).argmax()])]
+
+
+def _computed(analysis: Analysis) -> Int64s:
+    """When operators compute on the host."""
+    rows = computing(analysis)
+    return union(analysis.trace.events.start[rows], analysis.trace.events.end[rows])
 
 
 @dataclass(frozen=True)
@@ -58,7 +110,8 @@ class Outside:
     covered: float = 0.0
     """While the device was busy still."""
     left: float = 0.0
-    """How often a step the host turns to such work of LONG or more between operators of the step."""
+    """How often a step the host turns to such work of LONG or more between operators of the step, those that compute on
+    the host apart, which compiled code calls."""
     beyond: float = 0.0
     """Time over LONG of that work: where it is short, dispatch may be all that it is."""
     unclear: float = 0.0
@@ -66,16 +119,26 @@ class Outside:
 
 
 def find_outside(analysis: Analysis) -> Outside:
-    """Time per counted step in such work."""
-    parts = _idle(analysis, Part.DISPATCH_INPUT, Part.DISPATCH_ALLOCATOR)
-    long = stretches(analysis)
-    found = np.concatenate((long, parts, intersect(_fetches(analysis), _idle(analysis, *DISPATCH))))
-    idle, steps = union(found[:, 0], found[:, 1]), max(len(analysis.window.tiles), 1)
+    """Time per counted step in such work, where the clocks of host and device tell."""
+    if not clocks_agree(analysis.trace):
+        return Outside()
+    long, idle, steps = stretches(analysis), idle_outside(analysis), max(len(analysis.window.tiles), 1)
     apart, beside = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
-    left = _between(analysis, long)
+    left = _between(analysis, subtract(long, _computed(analysis)))
+    left = left[_lengths(left) >= LONG]
     beyond = length(left) - LONG * len(left)
     unclear = _unclear(analysis)
     return Outside(length(idle) / steps, apart / steps, beside / steps, len(left) / steps, beyond / steps, unclear)
+
+
+@once
+def idle_outside(analysis: Analysis) -> Int64s:
+    """Interval set of all such work while the device waits for it, in ns."""
+    parts = _idle(analysis, Part.DISPATCH_INPUT, Part.DISPATCH_ALLOCATOR)
+    fetched = intersect(_fetches(analysis), _idle(analysis, *DISPATCH))
+    found = np.concatenate((stretches(analysis), parts, fetched))
+    found = union(found[:, 0], found[:, 1])
+    return found if clocks_agree(analysis.trace) else found[:0]
 
 
 def _unclear(analysis: Analysis) -> float:
@@ -134,11 +197,15 @@ def _lengths(intervals: Int64s) -> Int64s:
 
 @once
 def _dispatching(analysis: Analysis) -> Int64s:
-    """When a thread that launches runs an operator or a call."""
+    """When a thread that launches runs an operator or a call, but those that compute on the host."""
     events = analysis.trace.events
     works = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & _launching(analysis)
     rows = np.flatnonzero(works & (events.phase == ord("X")))
     rows = rows[~named(analysis.trace, rows, _STEP)]
+    if len(still := computing(analysis)):
+        inside = np.zeros(len(events), dtype=np.bool_)
+        inside[still] = True
+        rows = rows[nearest(analysis.trace.links.parent, rows, inside) == ABSENT]
     return union(events.start[rows], events.end[rows])
 
 

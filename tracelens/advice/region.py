@@ -13,14 +13,13 @@ from tracelens.advice.arguments import parsed, product
 from tracelens.advice.changes import Changes, find_changes
 from tracelens.advice.fed_back import first_fed
 from tracelens.advice.late_launches import late_launches
-from tracelens.advice.outside import Outside, find_outside
-from tracelens.analysis.clocks import clocks_agree
+from tracelens.advice.outside import Outside, find_outside, idle_outside
 from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work, stacked
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import halves, of_typical_steps, typical_steps
 from tracelens.analysis.waits import blocking_waits, repeated
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
-from tracelens.model.intervals import length, union
+from tracelens.model.intervals import covered, length, union
 from tracelens.model.names import names_of, tell_alike
 
 OPTIMIZER_STEP: Final = "Optimizer.step#"
@@ -70,6 +69,10 @@ class Region:
     """Time that its streams idled for late launches: what a faster host could give back at most."""
     outside: Outside
     """Host time of work that is no part of any form."""
+    outside_issued: Floats
+    """(n) What of it comes before each launch, in ns."""
+    outside_waited: Floats
+    """(w) The same of each wait."""
     training: bool
     optimizer: str | None
     """Class of the optimizer that steps in it; None without one."""
@@ -109,11 +112,9 @@ def find_region(analysis: Analysis) -> Region | None:
         return None
     typical, mean = typical_steps(analysis), of_typical_steps(analysis)
     chosen, alike = _comparable(trace, runs, incomplete_steps(trace, steps, analysis.device), typical)
-    work = runs[chosen]
-    durations = _durations(trace, alike, work)
-    host = _Host(trace, steps, chosen, typical)
-    call = trace.links.launch[work].astype(np.int64)
-    waits = _last_of_each(trace, host.waits())
+    work, durations = runs[chosen], _durations(trace, alike, runs[chosen])
+    host = _Host(trace, steps, chosen, typical, idle_outside(mean))
+    call, waits = trace.links.launch[work].astype(np.int64), _last_of_each(trace, host.waits())
     fork, source = host.edges(call)
     return Region(
         trace=trace,
@@ -135,7 +136,9 @@ def find_region(analysis: Analysis) -> Region | None:
         halves=halves(analysis),
         busy=_busy(mean, [run for step, run in runs.items() if typical[step]] or alike, durations),
         late=late_launches(mean),
-        outside=find_outside(mean) if clocks_agree(trace) else Outside(),
+        outside=find_outside(mean),
+        outside_issued=host.outside(trace.events.end[call]),
+        outside_waited=host.outside(trace.events.start[waits]),
         training=host.count(("autograd::engine::evaluate_function", OPTIMIZER_STEP)) > 0,
         optimizer=host.optimizer(),
         parameters=host.count(("torch::autograd::AccumulateGrad",)),
@@ -196,8 +199,8 @@ def _recorded_for(recorded: Int64s, told: Int64s) -> Int64s:
 class _Host:
     """The host side of one counted step, and its clock without waits."""
 
-    def __init__(self, trace: Trace, steps: Steps, step: int, typical: Bools) -> None:
-        self.trace, self.steps, self.typical = trace, steps, typical
+    def __init__(self, trace: Trace, steps: Steps, step: int, typical: Bools, idle_outside: Int64s) -> None:
+        self.trace, self.steps, self.typical, self.idle_outside = trace, steps, typical, idle_outside
         self.start, self.end = (int(bound) for bound in steps.host[step])
         events = trace.events
         inside = (events.start >= self.start) & (events.start < self.end) & (events.phase == ord("X"))
@@ -207,6 +210,9 @@ class _Host:
         launches = (steps.owner != ABSENT) & (events.role == Role.LAUNCH)
         calls = events.duration[np.flatnonzero(launches & (events.category == Category.RUNTIME))]
         self.call = float(np.median(calls)) if len(calls) else C.REFERENCE_CALL
+        own, each = (covered(idle_outside, *bounds) for bounds in (steps.host[[step]].T, steps.host[typical].T))
+        self.usual = float(each.mean() / own[0]) if own[0] else 1.0
+        """Time in work outside of the mean typical step over that of this one."""
 
     def count(self, prefixes: tuple[str, ...]) -> int:
         """Host events of the step whose name starts with one of `prefixes`."""
@@ -227,10 +233,18 @@ class _Host:
         return rows[np.argsort(self.trace.events.start[rows], kind="stable")]
 
     def clock(self, times: npt.NDArray[np.int64]) -> Floats:
-        """Ns after the step's start at `times`, less the waiting before."""
+        """Ns after the step's start at `times`, less the waiting before; work outside as long as in the mean step."""
         start, spent = self._idle()
         before = np.append(0.0, np.cumsum(spent))[np.searchsorted(start, times, side="left")]
-        return np.maximum(times - self.start - before, 0.0)
+        return np.maximum(times - self.start - before, 0.0) + (self.usual - 1) * self._spent_outside(times)
+
+    def outside(self, times: Int64s) -> Floats:
+        """Ns of work outside after the step's start at `times`."""
+        return self.usual * self._spent_outside(times)
+
+    def _spent_outside(self, times: Int64s) -> Floats:
+        start = np.full(len(times), self.start)
+        return covered(self.idle_outside, start, np.maximum(times, self.start)).astype(np.float64)
 
     def length(self) -> float:
         """Median host time of the typical steps, less the waiting of this one and the profiler's own step call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.outside import stretches
+from tracelens.advice.outside import mainly_computing, stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
@@ -21,28 +21,34 @@ STEADY: Final = 0.5
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
-    """Fires where the device idles in most steps while no operator runs: pre- and post-processing, a scheduler,
-    messages between processes."""
+    """Fires where the device idles in most steps while no operator runs, or one that computes on the host: pre- and
+    post-processing, a scheduler, messages between processes."""
     found = stretches(analysis)
     window, tiles = analysis.attribution.window_ns, analysis.window.tiles
     if not window or length(found) < SHARE * window or steps_with(analysis, found) < STEADY * len(tiles):
         return None
     share = length(found) / window
     by_length = found[(found[:, 0] - found[:, 1]).argsort(kind="stable")]
-    longest = by_length[0]
-    frame = evidence.frame_at(analysis, int(longest.sum()) // 2)
-    doing = f", the longest in {frame}" if frame else ""
     return Finding(
         RULE.id,
         severity(share),
-        f"The host works outside PyTorch for {percent(share)} of the traced time: "
-        f"{counted(len(found), 'stretch', 'stretches')} of up to {duration(int(longest[1] - longest[0]))} without an "
-        f"operator{doing}",
+        _told(analysis, found, by_length[0], share),
         host_saving_ms(analysis, forms, length(found)),
         evidence.gaps_at(analysis, by_length[:, 0]),
         "Neither compile nor replay removes it: move it out of the step, to a worker process or onto the device, or "
         "launch the next step before it.",
     )
+
+
+def _told(analysis: Analysis, found: Int64s, longest: Int64s, share: float) -> str:
+    """The title: what the host does, for how long, and the Python frame or the operator that does."""
+    times = counted(len(found), "stretch", "stretches")
+    times = f"{percent(share)} of the traced time: {times} of up to {duration(int(longest[1] - longest[0]))}"
+    if operator := mainly_computing(analysis, found):
+        return f"Operators compute on the host for {times}, mostly {operator}"
+    frame = evidence.frame_at(analysis, int(longest.sum()) // 2)
+    doing = f", the longest in {frame}" if frame else ""
+    return f"The host works outside PyTorch for {times} without an operator{doing}"
 
 
 def steps_with(analysis: Analysis, intervals: Int64s) -> int:
@@ -54,8 +60,9 @@ def steps_with(analysis: Analysis, intervals: Int64s) -> int:
 RULE: Final = Rule(
     "host_work",
     "Host work outside PyTorch",
-    "Tokenizers, image processing, schedulers and messages between processes run between the operators. In the account "
-    "this is dispatch, but there is nothing to launch: no form of the step makes it shorter. The saving is its time.",
+    "Tokenizers, image processing, schedulers and messages between processes run between the operators, and operators "
+    "of tensors in the host's memory compute there. In the account this is dispatch, but there is nothing to launch: "
+    "no form of the step makes it shorter. The saving is its time.",
     "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations",
     check,
     fix="move the host work out",
