@@ -5,6 +5,7 @@ Each returns None when the trace has nothing to measure it on."""
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -66,12 +67,13 @@ def launched_work(trace: Trace, steps: Steps, device: int) -> dict[int, Int64s]:
     call = trace.links.launch[work]
     work = work[np.lexsort((events.start[work], events.start[call], steps.owner[work]))]
     launching, first = np.unique(steps.owner[work], return_index=True)
-    return dict(zip(launching.tolist(), np.split(work, first[1:]), strict=True)) if len(work) else {}
+    bounds = pairwise([*first.tolist(), len(work)])
+    return {step: work[begin:end] for step, (begin, end) in zip(launching.tolist(), bounds, strict=True)}
 
 
 def is_alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
     """Whether a column reads the same over every run of rows."""
-    if any(len(run) != len(runs[0]) for run in runs):
+    if len(set(map(len, runs))) > 1:
         return False
     return not runs or bool((column[stacked(runs)] == column[runs[0]]).all())
 

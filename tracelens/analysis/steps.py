@@ -163,8 +163,9 @@ def _owners(work: _Work, rows: Int64s, host: Int64s) -> Int32s:
     mask = _on_threads(work)
     mask[rows] = True
     at = np.flatnonzero(mask)
-    step = np.searchsorted(host[:, 0], time[at], side="right") - 1
-    inside = (step >= 0) & (time[at] < np.append(host[:, 1], 0)[step])
+    time = time[at]
+    step = np.searchsorted(host[:, 0], time, side="right") - 1
+    inside = np.flatnonzero((step >= 0) & (time < np.append(host[:, 1], 0)[step]))
     owner = np.full(len(events), ABSENT, dtype=np.int32)
     owner[at[inside]] = step[inside]
     return owner

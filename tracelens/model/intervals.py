@@ -18,10 +18,13 @@ def empty() -> Int64s:
 def union(start: Int64s, end: Int64s) -> Int64s:
     """Interval set covered by any of the intervals, in any order; touching ones are joined."""
     solid = np.flatnonzero(end > start)
-    order = solid[np.argsort(start[solid], kind="stable")]
-    starts, reach = start[order], np.maximum.accumulate(end[order])
+    starts, reach = start[solid], end[solid]
     if not len(starts):
         return empty()
+    if not _ascend(starts):
+        order = np.argsort(starts, kind="stable")
+        starts, reach = starts[order], reach[order]
+    np.maximum.accumulate(reach, out=reach)
     first = np.flatnonzero(np.append(True, starts[1:] > reach[:-1]))
     last = np.append(first[1:], len(starts)) - 1
     return np.column_stack((starts[first], reach[last]))
@@ -75,10 +78,14 @@ def inside(start: Int64s, end: Int64s, time: Int64s) -> Bools:
 def reached(edges: Int64s, time: Int64s) -> Int64s:
     """How many of the ascending edges lie at or before each time: np.searchsorted from the side of the fewer, where the
     times ascend as well."""
-    if len(edges) >= len(time) or not (time[1:] >= time[:-1]).all():
+    if len(edges) >= len(time) or not _ascend(time):
         return np.searchsorted(edges, time, side="right")
     first = np.searchsorted(time, edges)
     return np.repeat(np.arange(len(edges) + 1), np.diff(first, prepend=0, append=len(time)))
+
+
+def _ascend(times: Int64s) -> bool:
+    return bool((times[1:] >= times[:-1]).all())
 
 
 def covered_before(intervals: Int64s, time: Int64s) -> Int64s:

@@ -138,15 +138,18 @@ def enclosing_among(rows: Int64s, parent: npt.NDArray[np.integer], lane: Int32s,
     open still: where events overlap without nesting, one may have ended before, and all that ended before that."""
     index = np.full(len(parent) + 1, ABSENT, dtype=np.int64)
     index[rows] = np.arange(len(rows))
-    outlives = _outliving(parent, end)
+    outlives = None
     found = parent[rows].astype(np.int64)
     climbing = np.flatnonzero(found != ABSENT)
     for _ in range(MOST_CLIMBS):
         above = found[climbing]
         ended = end[above] <= start[rows[climbing]]
         climbs = ended | (index[above] == ABSENT)
-        climbing, above = climbing[climbs], above[climbs]
-        found[climbing] = np.where(ended[climbs], outlives[above], parent[above])
+        climbing, above, ended = climbing[climbs], above[climbs], ended[climbs]
+        found[climbing] = parent[above]
+        if ended.any():
+            outlives = _outliving(parent, end) if outlives is None else outlives
+            found[climbing[ended]] = outlives[above[ended]]
         climbing = climbing[found[climbing] != ABSENT]
         if not len(climbing):
             return index[found]

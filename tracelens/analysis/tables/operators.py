@@ -74,8 +74,9 @@ def _begun_in(spans: Int64s, rows: Int64s, start: Int64s) -> Int64s:
     """The rows whose start lies in one of the spans, (n, 2) ns, disjoint and ascending."""
     if not len(spans):
         return rows[:0]
-    span = np.searchsorted(spans[:, 0], start[rows], side="right") - 1
-    return rows[(span >= 0) & (start[rows] < spans[span, 1])]
+    begun = start[rows]
+    span = np.searchsorted(spans[:, 0], begun, side="right") - 1
+    return rows[np.flatnonzero((span >= 0) & (begun < spans[span, 1]))]
 
 
 def _by_operator(trace: Trace, rows: Int64s, amount: Int64s) -> Int64s:
