@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.advice.story import analysis, op
 from tracelens.advice import advise
-from tracelens.advice.arguments import product, tensors, width
+from tracelens.advice.arguments import product, tensors, whole_numbers, width
 from tracelens.model.events import ABSENT
 
 json = st.recursive(st.none() | st.integers(-9, 9) | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3))
@@ -52,3 +52,27 @@ def test_products() -> None:
 def test_odd_shapes_give_a_verdict_all_the_same(shapes: object) -> None:
     found = advise(analysis(*[op("aten::add", 2, shapes=shapes, dtypes=["float"], grid="64 by 1")] * 30))
     assert found.recommendation.verdict in ("both", "replay")
+
+
+def test_whole_numbers_in_a_text() -> None:
+    assert whole_numbers("[0, -1, 12]") == [0, -1, 12]
+    assert whole_numbers("7") == [7]
+    assert whole_numbers("\u00b2 \u0663") == whole_numbers("9" * 5_000) == whole_numbers(None) == []
+
+
+ODD = {
+    "superscript": "\u00b2",
+    "arabic": "\u0663",
+    "endless": "9" * 5_000,
+    "large": "9" * 18,
+    "dashes": "-" * 9,
+    "many": "[" + "9" * 18 + ", 2" * 500,
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", ["aten::sum", "aten::native_group_norm", "aten::max_pool2d_with_indices", "aten::max"])
+def test_odd_numbers_give_times_all_the_same(name: str, odd: str) -> None:
+    given = {"shapes": [[8, 64, 32, 32]] * 2, "dtypes": ["float"], "concrete": ["", *[ODD[odd]] * 7]}
+    forms = advise(analysis(*[op(name, 2, **given)] * 30)).forms
+    assert all(form.step_ms is not None and 0 < form.step_ms < 1e6 for form in forms.values())

@@ -361,6 +361,10 @@ def test_records_that_the_profiler_dropped(notes: object) -> None:
     assert (found.passed, found.value) == (False, 3)
 
 
+def test_however_many_it_says() -> None:
+    assert not check(sound(TraceBuilder(metadata={"INFO": INFO.format(0, "9" * 5_000)})), "dropped").passed
+
+
 def test_counts_of_sound_traces_are_no_dropped_records() -> None:
     found = check(sound(TraceBuilder(metadata={"INFO": [INFO.format(4181, 0)]})), "dropped")
     assert (found.passed, found.value) == (True, 0)

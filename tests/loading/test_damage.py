@@ -295,6 +295,21 @@ def test_bare_words_among_events_cost_no_event(word: str, tmp_path: Path) -> Non
     assert kinds(trace) == {"unreadable event skipped": 3}
 
 
+@pytest.mark.parametrize("behind", ["", "}", '}{"ph": "X", "name": "x"},'])
+@pytest.mark.parametrize("stray", ['""', '"b" "c"', '"b" , "c"', '"ph" "name"'])
+def test_texts_before_an_event_are_no_keys_of_it(behind: str, stray: str, tmp_path: Path) -> None:
+    body = ",".join(map(json.dumps, [BEFORE, AFTER] * 20))
+    trace = load_bytes(f"[{behind}{stray} {body}]".encode(), tmp_path)
+    assert columns_of(trace)["name"][-40:] == ["before", "after"] * 20
+    assert trace.events.start[-2:].tolist() == trace.events.start[-4:-2].tolist()
+    assert kinds(trace)["unreadable event skipped"] >= 1
+
+
+@pytest.mark.parametrize("text", ['[}{"ph":"X"},"" {"":}', '[}{"ph":"X"},"b" {"c":}', '[}{"ph":"X"},"b" {"c"'])
+def test_texts_before_what_never_ends_are_read_over(text: str, tmp_path: Path) -> None:
+    assert len(load_bytes(text.encode(), tmp_path).events) == 1
+
+
 def test_noise_is_skipped_and_counted_without_end(tmp_path: Path) -> None:
     noise = ['{"ph": "X", "na}{me": :::, "ts" "' + chr(65 + n % 26) + "}" for n in range(1500)]
     trace = load_events([BEFORE, *noise, AFTER], tmp_path)

@@ -103,6 +103,14 @@ def test_text_after_the_document_is_counted(tmp_path: Path) -> None:
     trace = load_bytes(kineto(EVENTS) + b"Segmentation fault\n", tmp_path)
     assert len(trace.events) == 3
     assert kinds(trace) == {"text after the end skipped": 1}
+    assert type(trace.repairs[0].count) is int
+
+
+def test_events_behind_the_document_are_counted_across_what_is_read_at_once(tmp_path: Path) -> None:
+    trace = load_bytes(kineto(EVENTS) + b'{"ph" : "X"},' * 700_001, tmp_path)
+    assert kinds(trace) == {"text after the end skipped": 700_001}
+    trace = load_bytes(kineto(EVENTS) + b'{"ph": "X"} "p', tmp_path)
+    assert kinds(trace) == {"text after the end skipped": 1}
 
 
 FOREIGN = {

@@ -167,6 +167,13 @@ def test_syncs_of_the_device_name_their_stream(tid: int, stream: int, tmp_path: 
     assert columns["wait_record"] == [(1, -1)]
 
 
+@pytest.mark.parametrize("place", ["9" * 5_000, "\u00b2", "\u0663", "-" * 9])
+def test_a_place_that_is_no_number_names_no_device(place: str, tmp_path: Path) -> None:
+    named = {"pid": place, "tid": f"stream {place}"}
+    trace = load_events([event("k", cat="kernel", args={}, **named), event(**named)], tmp_path)
+    assert trace.events.device.tolist() == [-1, -1]
+
+
 def test_annotations_repeated_on_streams_add_no_device_time() -> None:
     build = TraceBuilder().op("aten::mm", 0, 10).launch("a", 1, 1, at=20, runs=5)
     plain = tracelens.report(build.trace(), span="all").document["attribution"]

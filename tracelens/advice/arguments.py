@@ -17,6 +17,7 @@ Json: TypeAlias = Any
 BYTES: Final = {"double": 8, "long int": 8, "long": 8, "c10::complex<float>": 8, "float": 4, "int": 4}
 ONE_BYTE: Final = ("bool", "unsigned char", "signed char")
 LARGEST: Final = 2**63
+_NUMBER: Final = re.compile(r"(?<![-0-9])-?[0-9]{1,18}(?![0-9])")
 HALF: Final = re.compile(r"half|bfloat|short", re.IGNORECASE)
 
 
@@ -40,6 +41,11 @@ def tensors(shape: Json) -> list[list[int]]:
         else:
             waiting += reversed(given)
     return found
+
+
+def whole_numbers(text: Json) -> list[int]:
+    """The whole numbers in a text such as "[0, -1]", as Concrete Inputs give lists; what int64 may not hold is none."""
+    return [int(number) for number in _NUMBER.findall(text)] if isinstance(text, str) else []
 
 
 def width(dtypes: list[Json], at: int) -> int:

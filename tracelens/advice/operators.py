@@ -11,7 +11,7 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice import patterns as P
-from tracelens.advice.arguments import Json, read_arguments, tensors
+from tracelens.advice.arguments import LARGEST, Json, read_arguments, tensors, whole_numbers
 from tracelens.advice.autocast import converts_parameters, returns_gradient
 from tracelens.advice.before import before
 from tracelens.advice.called import Names, around, kernel_names, operator_names
@@ -210,12 +210,12 @@ def _reads(shapes: list[Json], concrete: list[Json]) -> tuple[float]:
     """Elements of the window in the second argument over those of the step in the third, which is else the window."""
     dims = len(tensors(shapes[0])[0]) - 2 if shapes and tensors(shapes[0]) else 0
     window, step = (_numbers(concrete, at, dims) for at in (1, 2))
-    return (prod(window) / max(prod(step or window), 1),)
+    return (min(prod(window, start=1.0), LARGEST) / min(max(prod(step or window, start=1.0), 1), LARGEST),)
 
 
 def _numbers(concrete: list[Json], at: int, dims: int) -> list[int]:
     """Those in a text argument; a single one stands for all dimensions."""
-    found = [int(text) for text in re.findall(r"\d+", str(concrete[at]))] if at < len(concrete) else []
+    found = whole_numbers(str(concrete[at])) if at < len(concrete) else []
     return found * dims if len(found) == 1 else found
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 
 import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice import patterns as P
-from tracelens.advice.arguments import Json, read_arguments, tensors
+from tracelens.advice.arguments import Json, read_arguments, tensors, whole_numbers
 from tracelens.advice.before import before
 from tracelens.advice.called import Names, around
 from tracelens.advice.region import Region
@@ -181,7 +180,7 @@ def _over(rank: int, dims: list[Json], whole: float) -> float:
     given = [text for text in dims if isinstance(text, str) and text.strip("[]")]
     if not given:
         return whole
-    over = {int(dim) % rank for dim in re.findall(r"-?\d+", given[0])}
+    over = {dim % rank for dim in whole_numbers(given[0])}
     if len(over) == rank:
         return 0.0
     return 1.0 if rank - 1 not in over else 4.0 if over == {2, 3} and rank == P.PLANE else 2.0

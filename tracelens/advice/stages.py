@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import re
 from math import prod
 
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.arguments import Json, read_arguments, tensors
+from tracelens.advice.arguments import Json, read_arguments, tensors, whole_numbers
 from tracelens.model import arguments as A
 from tracelens.model.events import Bools, Floats, Int64s, Trace
 
@@ -43,15 +42,14 @@ def _reduced(shapes: list[Json], concrete: list[Json]) -> tuple[float, float]:
 
 
 def _over(shape: list[int], dims: list[Json]) -> float:
-    given = re.findall(r"-?\d+", dims[0]) if dims and isinstance(dims[0], str) else []
-    return float(prod(shape[dim] for dim in {int(dim) % len(shape) for dim in given})) if given else 0.0
+    given = whole_numbers(dims[0]) if dims else []
+    return prod((shape[dim] for dim in {dim % len(shape) for dim in given}), start=1.0) if given else 0.0
 
 
 def _grouped(_: list[Json], concrete: list[Json]) -> tuple[float]:
     """Samples are the fourth argument of a normalisation of groups, groups its seventh."""
-    given = [concrete[at] for at in (3, 6) if at < len(concrete)]
-    known = len(given) == 2 and all(isinstance(number, str) and number.isdigit() for number in given)
-    return (float(prod(map(int, given))) if known else 0.0,)
+    given = [number for at in (3, 6) if at < len(concrete) for number in whole_numbers(concrete[at])]
+    return (prod(given, start=1.0) if len(given) == 2 else 0.0,)
 
 
 def stages(*, one: Bools, columns: Bools, moments: Floats, over: Floats, elements: Floats, parameters: Bools) -> Floats:

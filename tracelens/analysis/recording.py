@@ -33,7 +33,7 @@ _BUILDING: Final = re.compile(
 """Compiling, or recording of a graph, as annotation, operator or Python frame."""
 _DEVICE_WAIT: Final = re.compile(r"DeviceSynchronize|CtxSynchronize")
 _RECORD_COUNT: Final = re.compile(
-    r"(Invalid ext correlations|CPU GPU out-of-order|Unexpected CUDA events|CUPTI stopped early\?) = (\d+)"
+    r"(Invalid ext correlations|CPU GPU out-of-order|Unexpected CUDA events|CUPTI stopped early\?) = ([0-9]{1,18})"
 )
 """Counts that are 0 in a sound trace; "Out-of-range" and "Blocklisted runtime" are not."""
 

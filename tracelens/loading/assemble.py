@@ -12,7 +12,7 @@ from tracelens.loading.batch import NO_TIME, OUT_OF_RANGE, Batch, empty_batch
 from tracelens.loading.fields import SPARSE_KINDS, Kind
 from tracelens.loading.framing import chars_in
 from tracelens.loading.growing import GrowingArray
-from tracelens.loading.numbers import LONGEST_DURATION
+from tracelens.loading.numbers import LONGEST_DURATION, integer
 from tracelens.loading.pairs import COMPLETE, complete_pairs
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.vocabulary import PHASES, role
@@ -169,7 +169,8 @@ def _place(device: Int32s, stream: Int32s, work: Int64s, lane: Int32s, lanes: La
 
 
 def _small(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and int(text) < _MOST_DEVICES else ABSENT
+    number = integer(text) if text.isdigit() else None
+    return number if number is not None and number < _MOST_DEVICES else ABSENT
 
 
 def _roles(category: Bytes, name: Int32s, names: Sequence[str]) -> Bytes:

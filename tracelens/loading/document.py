@@ -11,7 +11,7 @@ from tracelens.loading.foreign import kind_of_bytes, kind_of_first_key, kind_of_
 from tracelens.loading.jsontext import BROKEN, parsed
 from tracelens.loading.mend import mend
 from tracelens.loading.repairs import RepairLog, one_line
-from tracelens.loading.separators import events_in, leading_gap, note_controls, note_gap
+from tracelens.loading.separators import events_in, leading_gap, note_controls, note_gap, unfinished
 from tracelens.loading.stream import TextWindow
 from tracelens.loading.values import end_of_value
 
@@ -170,11 +170,13 @@ class Document:
 
     def _note_rest(self) -> None:
         """Count what follows the end of the document, or what broke it off."""
-        while self._skip_space(0):
+        while self._skip_space(None if self._repairs.made(REST) else 0):
             text = self._window.data
-            count = events_in(text, least=not self._repairs.made(REST))
+            count = events_in(text, least=0 if self._repairs.made(REST) else 1)
             self._repairs.add(REST, text[:200], self._window.offset, count)
-            self._window.drop(len(text))
+            self._window.drop(len(text) - unfinished(text))
+            if self._window.data and not self._window.more():
+                self._window.drop(len(self._window.data))
         if self._window.damage:
             self._repairs.add(self._damage_kind(), self._window.damage, self._window.offset + len(self._window.data))
 

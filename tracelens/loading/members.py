@@ -91,7 +91,8 @@ def members_of(text: Text, frame: MarkedFrame) -> Members:
 def _keys(text: Text, frame: MarkedFrame, row_of_brace: Int64s) -> _Keys:
     """Strings before a colon, at the depth of events or their args."""
     string, close, colon = _before_colons(text, frame)
-    where = np.repeat((row_of_brace << 2) | np.minimum(frame.depth, 3), _strings_after_each_brace(frame)).take(string)
+    place = np.concatenate((np.zeros(1, dtype=np.int64), (row_of_brace << 2) | np.minimum(frame.depth, 3)))
+    where = np.repeat(place, np.diff(frame.strings_before, prepend=0, append=len(frame.opens))).take(string)
     if frame.depth.max(initial=0) > ARGS_DEPTH:
         shallow = np.flatnonzero((where & 3) <= ARGS_DEPTH)
         string, close, colon, where = (every.take(shallow) for every in (string, close, colon, where))
@@ -102,10 +103,6 @@ def _keys(text: Text, frame: MarkedFrame, row_of_brace: Int64s) -> _Keys:
     value, first = _values(text, colon)
     where >>= 2
     return _Keys(string, start, where, code, value, first)
-
-
-def _strings_after_each_brace(frame: MarkedFrame) -> Int64s:
-    return _steps(frame.strings_before, len(frame.opens))
 
 
 def _steps(counts: Int64s, end: int) -> Int64s:

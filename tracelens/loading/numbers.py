@@ -15,6 +15,8 @@ FLOAT_HOLDS_NS: Final = 2.0**42
 """Microseconds below which a float64 still tells all three decimals apart."""
 BEYOND: Final = 2**70
 """ns that stand for any time which no column holds: its own digits could be billions."""
+_BEYOND_IDS: Final = 10**309
+"""More than any float: a Decimal of as many digits as its exponent says could fill the memory."""
 _HEXADECIMAL: Final = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _LAST_PLACE: Final = 18
 """Power of ten from which microseconds are beyond LONGEST, whatever their digits."""
@@ -48,7 +50,7 @@ def integer(value: object) -> int | None:
     if type(value) is int:
         return value
     if isinstance(value, (float, Decimal)):
-        return int(value) if math.isfinite(value) and value == int(value) else None
+        return int(value) if math.isfinite(value) and abs(value) < _BEYOND_IDS and value == int(value) else None
     if isinstance(value, str):
         if _HEXADECIMAL.fullmatch(value):
             return int(value, 16)

@@ -18,6 +18,8 @@ STRAY: Final = re.compile(
 UNREADABLE: Final = "unreadable event skipped"
 _GAP: Final = re.compile(rb"[\s,]*+")
 _PHASE: Final = re.compile(rb'"ph"\s*+:')
+_UNFINISHED_PHASE: Final = re.compile(rb'"(?:p(?:h(?:"\s*+)?)?)?\Z')
+_LONGEST_PHASE: Final = 64
 _CONTROLS: Final = re.compile(rb"[\f\v]")
 _VALUES: Final = (b"{", b"[", b'"')
 SHOWN: Final = 80
@@ -75,3 +77,9 @@ def note_controls(gap: bytes, offset: int, repairs: RepairLog, times: int = 1) -
 def events_in(text: bytes, least: int = 1) -> int:
     """How many events a text that is skipped held: each has a `ph`."""
     return max(least, len(_PHASE.findall(text)))
+
+
+def unfinished(text: bytes) -> int:
+    """Bytes at the end of a text that may begin the `ph` of an event."""
+    found = _UNFINISHED_PHASE.search(text, max(len(text) - _LONGEST_PHASE, 0))
+    return len(found[0]) if found else 0
