@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.recordings import check, of, sound, trust
+from tests.analysis.recordings import steps as of_lengths
 from tests.build import TraceBuilder
 from tracelens.analysis import analyze
-from tracelens.analysis.results import Trust
+from tracelens.analysis.results import Analysis, Trust
 from tracelens.loading import load_trace
 
 
@@ -64,13 +65,50 @@ def test_a_stray_value_that_cannot_be_read_is_mended_without_a_doubt() -> None:
     assert trust(builder).level == "ok"
 
 
-def test_work_without_a_duration_counts_against_the_devices_work(tmp_path: Path) -> None:
-    document = sound(launches=600).document()
-    next(event for event in document["traceEvents"] if event.get("cat") == "kernel")["dur"] = None
-    path = tmp_path / "trace.json"
+def of_damaged(builder: TraceBuilder, folder: Path, which: int, **changes: object) -> Analysis:
+    """The analysis of a trace in which one of the kernels gives something else."""
+    document, path = builder.document(), folder / "trace.json"
+    [event for event in document["traceEvents"] if event.get("cat") == "kernel"][which] |= changes
     path.write_text(json.dumps(document))
-    found = of(analyze(load_trace(path), span="all").trust, "values")
+    annotated = any(event["name"].startswith("ProfilerStep#") for event in builder.events)
+    return analyze(load_trace(path), span=None if annotated else "all")
+
+
+@pytest.mark.parametrize("dur", [None, "x", -5, 1e300])
+def test_work_without_a_duration_counts_against_the_devices_work(dur: object, tmp_path: Path) -> None:
+    found = of(of_damaged(sound(launches=600), tmp_path, 0, dur=dur).trust, "values")
     assert (found.passed, found.value) == (False, pytest.approx(1 / 600))
+
+
+def test_an_id_that_no_column_holds_is_not_read(tmp_path: Path) -> None:
+    found = of(of_damaged(sound(), tmp_path, 0, args={"device": 0, "stream": 7, "correlation": 2**70}).trust, "values")
+    assert (found.passed, found.value) == (False, pytest.approx(1 / 26))
+
+
+@pytest.mark.parametrize("ts", [None, 0])
+def test_work_without_a_time_counts_against_the_devices_work(ts: object, tmp_path: Path) -> None:
+    builder = TraceBuilder()
+    for at in range(0, 40_000, 10):
+        builder.op("aten::t", 10_000_000 + at, 1)
+    builder = sound(builder, launches=40, start=10_040_000)
+    found = of(of_damaged(builder, tmp_path, -1, ts=ts).trust, "times")
+    assert (found.passed, found.value) == (False, pytest.approx(1 / 40))
+
+
+def moved(builder: TraceBuilder) -> TraceBuilder:
+    """The trace ten seconds later, far from a time of 0."""
+    for event in builder.events:
+        event["ts"] += 10_000_000
+    return builder
+
+
+@pytest.mark.parametrize("ts", [None, 0])
+def test_steps_begin_with_work_that_has_a_time(ts: object, tmp_path: Path) -> None:
+    builder = moved(of_lengths([400] * 4))
+    whole = analyze(builder.trace())
+    found = of_damaged(builder, tmp_path, -1, ts=ts)
+    assert found.steps.window.tiles.tolist() == whole.steps.window.tiles.tolist()
+    assert found.steps.notes == whole.steps.notes
 
 
 @pytest.mark.parametrize(

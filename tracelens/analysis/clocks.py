@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.analysis.extent import misplaced_work
 from tracelens.model.events import ABSENT, Int64s, Trace
 from tracelens.model.once import once
 
@@ -21,8 +22,8 @@ def clocks_agree(trace: Trace) -> bool:
 
 
 def early_share(trace: Trace, work: Int64s) -> float | None:
-    """Share of linked device events that start before their launch call does."""
-    linked = work[trace.links.launch[work] != ABSENT]
+    """Share of linked device events that start before their launch call does, those without a time apart."""
+    linked = work[(trace.links.launch[work] != ABSENT) & ~misplaced_work(trace)[work]]
     if not len(linked):
         return None
     return float((trace.events.start[linked] < trace.events.start[trace.links.launch[linked]]).mean())

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracelens.model.events import Bools, Category, Int64s, Trace, among
+from tracelens.loading.assemble import TOO_EARLY, UNTIMED
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace, among
 from tracelens.model.intervals import length, union
 from tracelens.model.once import once
 
 HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
 ABSURD_FACTOR = 1.5
 """An event that ends later than this many recorded spans after the trace's base has a broken duration."""
+_MISPLACED = (UNTIMED, TOO_EARLY)
+"""Repairs that put events at the base of the trace, where they may not have been."""
 _SURE = (Category.OPERATOR, Category.RUNTIME, Category.KERNEL, Category.COPY, Category.MEMSET, Category.SPAN)
 
 
 def device_rows(trace: Trace, device: int) -> Int64s:
     """Rows of a device's work, in file order."""
     return np.flatnonzero(trace.events.device_work() & (trace.events.device == device))
+
+
+def misplaced(trace: Trace) -> int:
+    """How many events have no usable time."""
+    return sum(repair.count for repair in trace.repairs if repair.kind in _MISPLACED)
+
+
+@once
+def misplaced_work(trace: Trace) -> Bools:
+    """(n) Device work that has none: it begins with the trace, before its launch."""
+    events, launch = trace.events, trace.links.launch
+    early = np.flatnonzero(events.device_work() & (events.start == 0) & (launch != ABSENT) & bool(misplaced(trace)))
+    found = np.zeros(len(events), dtype=np.bool_)
+    found[early[events.start[launch[early]] > 0]] = True
+    return found
 
 
 def device_ids(trace: Trace) -> list[int]:

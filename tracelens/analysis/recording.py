@@ -11,12 +11,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.analysis.extent import device_rows
+from tracelens.analysis.extent import device_rows, misplaced, misplaced_work
 from tracelens.analysis.marks import SAME_WORK, lanes_with_steps
 from tracelens.analysis.results import Steps
 from tracelens.analysis.strangers import processes
 from tracelens.analysis.tables.columns import in_tiles
-from tracelens.loading.assemble import UNKNOWN_PHASES
+from tracelens.loading.assemble import NEGATIVE, UNKNOWN_PHASES
+from tracelens.loading.batch import OUT_OF_RANGE
 from tracelens.loading.careful import NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_DURATION, NO_NAME
 from tracelens.loading.soundness import DAMAGED
 from tracelens.model import arguments
@@ -45,9 +46,9 @@ _LOSSES: Final = (
     "checksum of the compressed file does not match",
 )
 """Repairs (Repair.kind) that leave events out, or tell that some may be others than were written."""
-_MISPLACED: Final = ("events without a time", "times before the trace begins")
-"""Repairs that put events where they may not have been."""
-_UNREAD: Final = (NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_DURATION, NO_NAME, UNKNOWN_PHASES)
+_UNTIMED: Final = (NO_DURATION, NEGATIVE, OUT_OF_RANGE)
+"""Repairs that may leave an event without a duration."""
+_UNREAD: Final = (NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_NAME, UNKNOWN_PHASES, *_UNTIMED)
 """Repairs that count events of which something is not known."""
 
 
@@ -188,19 +189,19 @@ def mended_share(trace: Trace) -> float | None:
     return mended / complete if complete else None
 
 
-def misplaced_share(trace: Trace) -> float | None:
-    """Share of all complete events whose time is not known."""
-    complete = int((trace.events.phase == ord("X")).sum())
-    misplaced = sum(repair.count for repair in trace.repairs if repair.kind in _MISPLACED)
-    return misplaced / complete if complete else None
+def misplaced_share(trace: Trace, device: int) -> float | None:
+    """Share of all complete events whose time is not known; of the device's work, where that is more."""
+    complete, work = int((trace.events.phase == ord("X")).sum()), device_rows(trace, device)
+    of_work = float(misplaced_work(trace)[work].mean()) if len(work) else 0.0
+    return max(misplaced(trace) / complete, of_work) if complete else None
 
 
 def unread_share(trace: Trace, work: Int64s) -> float | None:
-    """Share of all complete events that give a name, a category, a duration or arguments that cannot be read, or whose
-    kind cannot; of the device's work (rows) that of events without a duration, where that is more."""
+    """Share of all complete events that give a name, a category, a duration, a number or arguments that cannot be read,
+    or whose kind cannot; of the device's work (rows) that of events without a duration, where that is more."""
     complete = int((trace.events.phase == ord("X")).sum())
     count = {kind: sum(repair.count for repair in trace.repairs if repair.kind == kind) for kind in _UNREAD}
-    endless = min(count[NO_DURATION], int((trace.events.duration[work] == 0).sum()))
+    endless = min(sum(count[kind] for kind in _UNTIMED), int((trace.events.duration[work] == 0).sum()))
     return min(max(sum(count.values()) / complete, endless / max(len(work), 1)), 1.0) if complete else None
 
 

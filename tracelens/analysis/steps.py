@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tracelens.analysis.extent import HOST, device_ids, device_rows, recorded_end
+from tracelens.analysis.extent import HOST, device_ids, device_rows, misplaced_work, recorded_end
 from tracelens.analysis.marks import (
     Marks,
     device_steps,
@@ -118,7 +118,9 @@ def _repeated(work: _Work, marks: Marks | None) -> Steps | None:
 
 
 def _working(trace: Trace, linked: Int64s, marks: Marks) -> tuple[Marks, Int64s]:
-    """The marks whose work starts after that of all before, and the start of each one's first device event."""
+    """The marks whose work starts after that of all before, and the start of each one's first device event that has a
+    time."""
+    linked = linked[~misplaced_work(trace)[linked]]
     none = np.iinfo(np.int64).max
     step = np.searchsorted(marks.start, _launched(trace, linked), side="right") - 1
     mine = np.flatnonzero((step >= 0) & (_launched(trace, linked) < marks.end))

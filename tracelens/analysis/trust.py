@@ -319,7 +319,7 @@ RULES: Final = (
     ),
     Rule(
         "times",  # 0 on every real trace seen
-        lambda evidence: recording.misplaced_share(evidence.trace),
+        lambda evidence: recording.misplaced_share(evidence.trace, evidence.timeline.device),
         0.01,
         0.10,
         "events have their times",

@@ -37,6 +37,9 @@ _IS_PHASE: Final = chars_in(b"BEXiICMPVvRcabneSTpFstfNOD(),")
 """By byte, whether it is the `ph` of a kind of event that the format knows."""
 _SECOND: Final = 1_000_000_000
 _MOST_DEVICES: Final = 1024
+NEGATIVE: Final = "negative durations"
+UNTIMED: Final = "events without a time"
+TOO_EARLY: Final = "times before the trace begins"
 """A device event's pid beyond this is a process, not a device."""
 
 
@@ -132,8 +135,8 @@ def base_of(start: Int64s, complete: Bools) -> int:
 def _shift(start: Int64s, base: int, complete: Bools, offset: Int64s, repairs: RepairLog) -> None:
     """Make starts count from the base, in place; what has no time or one before the base starts at it."""
     missing = start == NO_TIME
-    _count("events without a time", np.flatnonzero(missing & complete), offset, repairs)
-    _count("times before the trace begins", np.flatnonzero(~missing & complete & (start < base)), offset, repairs)
+    _count(UNTIMED, np.flatnonzero(missing & complete), offset, repairs)
+    _count(TOO_EARLY, np.flatnonzero(~missing & complete & (start < base)), offset, repairs)
     np.maximum(start, base, out=start)
     start -= base
 
@@ -141,7 +144,7 @@ def _shift(start: Int64s, base: int, complete: Bools, offset: Int64s, repairs: R
 def _bound(duration: Int64s, offset: Int64s, repairs: RepairLog) -> None:
     """Make durations that cannot be 0, in place."""
     endless = duration > LONGEST_DURATION
-    _count("negative durations", np.flatnonzero(duration < 0), offset, repairs)
+    _count(NEGATIVE, np.flatnonzero(duration < 0), offset, repairs)
     _count(OUT_OF_RANGE, np.flatnonzero(endless), offset, repairs)
     np.maximum(duration, 0, out=duration)
     duration[endless] = 0
