@@ -130,6 +130,25 @@ def test_communication_is_told_apart() -> None:
     assert is_communication(trace, np.flatnonzero(trace.events.device_work())).tolist() == [True, False]
 
 
+def test_kernels_that_differ_in_numbers_alone_are_asked_of_once() -> None:
+    trace, before = TraceBuilder(), kernel_kind.cache_info().misses
+    for number in range(500):
+        trace.launch(f"void numbered_{'x'}<{number}, 0x7f{number:04x}>(int, {number})", 20 * number, 5, runs=5)
+        trace.launch(f"void flash<{number}>(int)", 20 * number + 10, 5, runs=5)
+    events = trace.trace().events
+    told = kinds(trace.trace(), np.flatnonzero(events.device_work()))
+    assert set(told[0::2]) | set(told[1::2]) == {"attention", "other"}
+    assert kernel_kind.cache_info().misses <= before + 2
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_numbers_that_tell_a_kind_are_kept(name: str) -> None:
+    trace = TraceBuilder().launch(name.replace("<", "<7, "), 0, 5, runs=5).launch(name.replace("<", "<8, "), 20, 5)
+    trace.launch("sm80_x_7", 40, 5, runs=5).launch("7_x", 60, 5, runs=5)
+    rows = np.flatnonzero(trace.trace().events.device_work())
+    assert kinds(trace.trace(), rows)[0] == EXAMPLES[name]
+
+
 def test_no_rows_no_kinds() -> None:
     trace = TraceBuilder().trace()
     none = np.zeros(0, dtype=np.int64)

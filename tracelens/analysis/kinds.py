@@ -11,9 +11,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.model.distinct import distinct_index
-from tracelens.model.events import ABSENT, Bools, Bytes, Category, Trace
+from tracelens.model.distinct import distinct, distinct_index
+from tracelens.model.events import ABSENT, Bools, Bytes, Category, Int64s, Trace
 from tracelens.model.names import alike, named, tell_alike
+from tracelens.model.once import once
 
 
 class Kind(StrEnum):
@@ -129,6 +130,7 @@ _CONVOLUTION_OPERATOR: Final = re.compile(r"conv(?!ert)", re.IGNORECASE)
 _GEMM_OPERATOR: Final = re.compile(r"(^|[:_])((add|b|baddb)?mm(_|$)|linear|einsum)")
 _TRITON_TEMPLATES: Final = (("conv", Kind.CONVOLUTION), ("attention", Kind.ATTENTION), ("mm", Kind.GEMM))
 _TRITON_INDEX: Final = re.compile(r"index|scatter|gather|embedding|sort|cumsum")
+_LONE_NUMBER: Final = re.compile(r"\b(?:0[xX][0-9a-fA-F]+|[0-9]+)\b")
 _MOVES: Final = "clone|copy|to|cat|stack|view|permute|transpose|fill|full|zeros|ones|like|expand|split|slice|t|unsafe"
 _TRITON_COPY: Final = re.compile(rf"_*(?:(?:{_MOVES})_+)+\d*")
 
@@ -227,10 +229,23 @@ def is_communication(trace: Trace, rows: npt.NDArray[np.integer]) -> Bools:
     return _by_name(trace, rows, lambda name, category: kernel_kind(name, category) == Kind.COMMUNICATION) > 0
 
 
+@once
+def _but_for_numbers(trace: Trace) -> Int64s:
+    """For each of the trace's names one that differs from it, if at all, in numbers that no rule asks for: at its end,
+    and of device work those that stand alone, such as sizes in template brackets and addresses."""
+    names = alike(trace).copy()
+    first: dict[str, int] = {}
+    borne: list[int] = distinct(names[trace.events.name[trace.events.device_work()]], len(trace.names)).tolist()
+    for number in borne:
+        names[number] = first.setdefault(_LONE_NUMBER.sub("0", trace.names[number]), number)
+    return names.take(alike(trace))
+
+
 def _by_name(trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str, Category], int]) -> Bytes:
-    """`tell` of each row's name, whatever the number at its end, and category, asked once for each distinct pair."""
+    """`tell` of each row's name, whatever numbers it has, and category, asked once for each distinct pair."""
     width = len(Category)
-    keys = alike(trace).take(trace.events.name[rows]) * width + trace.events.category[rows]
-    distinct, inverse = distinct_index(keys, width * len(trace.names))
-    told = [tell(trace.names[key // width], Category(key % width)) for key in distinct.tolist()]
+    keys = _but_for_numbers(trace).take(trace.events.name[rows]) * width + trace.events.category[rows]
+    pairs, inverse = distinct_index(keys, width * len(trace.names))
+    asked: list[int] = pairs.tolist()
+    told = [tell(trace.names[key // width], Category(key % width)) for key in asked]
     return np.array(told, dtype=np.uint8)[inverse]

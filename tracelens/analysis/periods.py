@@ -60,7 +60,8 @@ def period_of(content: Int64s) -> int:
     candidates = _candidates(content)
     matches = [np.count_nonzero(content[p:] == content[:-p]) / (len(content) - p) for p in candidates]
     good = [(period, match) for period, match in zip(candidates, matches, strict=True) if match >= MATCH]
-    good = [(period, match) for period, match in good if _fills_every_window(content, period)]
+    order = np.argsort(content, kind="stable") if good else content
+    good = [(period, match) for period, match in good if _fills_every_window(content, order, period)]
     best = max((match for _, match in good), default=0.0)
     return next((period for period, match in good if match >= best - TIE), 0)
 
@@ -81,10 +82,14 @@ def _candidates(content: Int64s) -> list[int]:
     return (1 + np.flatnonzero(estimate >= 2 * MATCH - 1 - 1e-6))[:MOST_CANDIDATES].tolist()
 
 
-def _fills_every_window(content: Int64s, period: int) -> bool:
-    """Whether every content seen 3 times or more occurs in all windows of this length, or all but one."""
+def _fills_every_window(content: Int64s, order: Int64s, period: int) -> bool:
+    """Whether every content seen 3 times or more occurs in all windows of this length, or all but one.
+
+    order: positions by content, then ascending, so that a content's windows ascend as well."""
     windows = len(content) // period
-    whole = content[: windows * period]
-    seen = np.unique(np.column_stack((whole, np.arange(len(whole)) // period)), axis=0)[:, 0]
-    often = np.flatnonzero(np.bincount(content) >= 3)
-    return bool((np.bincount(seen, minlength=int(content.max()) + 1)[often] >= windows - 1).all())
+    whole = order[order < windows * period]
+    seen, window = content[whole], whole // period
+    again = (seen[1:] == seen[:-1]) & (window[1:] == window[:-1])
+    count = np.bincount(content)
+    filled = np.bincount(seen[np.append(True, ~again)], minlength=len(count))
+    return bool((filled[count >= 3] >= windows - 1).all())
