@@ -16,16 +16,18 @@ def critical_path(region: Region, taken: Floats, hand_over: float = 0.0) -> floa
 
 def earliest(region: Region, taken: Floats, hand_over: float = 0.0) -> Floats:
     """(n) When each piece of work can begin, by the order within streams and the events between them."""
-    begin, before = np.empty(len(region)), np.append(0.0, np.cumsum(taken))
+    before, stream, found = np.append(0.0, np.cumsum(taken)), region.stream.tolist(), runs(region)
+    first, final = np.array([(first, final) for first, final, _ in found], dtype=np.int64).reshape(-1, 2).T
+    start: list[float] = []
     ready: dict[int, float] = {}
     finish: dict[int, float] = {}
-    for first, final, edges in runs(region):
-        stream = int(region.stream[first])
-        handed = [finish[edge] + hand_over * (region.stream[edge] != stream) for edge in edges]
-        start = max(ready.get(stream, 0.0), *handed, 0.0)
-        begin[first : final + 1] = start + before[first : final + 1] - before[first]
-        ready[stream] = finish[final] = start + float(before[final + 1] - before[first])
-    return begin
+    for (at, last, edges), spent in zip(found, (before[final + 1] - before[first]).tolist(), strict=True):
+        own = stream[at]
+        handed = [finish[edge] + hand_over * (stream[edge] != own) for edge in edges]
+        start.append(max(ready.get(own, 0.0), *handed, 0.0))
+        ready[own] = finish[last] = start[-1] + spent
+    count = final - first + 1
+    return np.repeat(np.array(start), count) + before[:-1] - np.repeat(before[first], count)
 
 
 @once
