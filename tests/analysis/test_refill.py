@@ -41,9 +41,17 @@ def spent_slowly(pieces: list[tuple[int, int, bool, int | None]]) -> list[int]:
 @pytest.mark.parametrize("vendor", ["cuda", "hip", "xpu"])
 def test_synchronisations_and_copies_that_return_late_wait(vendor: str) -> None:
     builder = TraceBuilder(vendor).launch("gemm", 0).launch_graph(10, 5, [("node", 20, 5)])
-    builder.copy(30, 5, at=32, runs=20).copy(60, 30, at=65, runs=25).sync(100, 5, "stream").sync(110, 5, "event")
+    pageable = "HtoD (Pageable -> Device)"
+    builder.copy(30, 5, at=32, runs=20, kind=pageable).copy(60, 30, at=65, runs=25, kind=pageable)
+    builder.sync(100, 5, "stream").sync(110, 5, "event")
     trace = builder.memset(120, 20, at=125, runs=5).malloc(150, 5).trace()
     assert trace.events.start[blocking_waits(trace)].tolist() == [60_000, 100_000, 110_000]
+
+
+@pytest.mark.parametrize("kind", ["DtoD (Device -> Device)", "HtoD (Pinned -> Device)", "DtoH (Device -> Pinned)"])
+def test_an_asynchronous_copy_that_returns_late_is_no_wait(kind: str) -> None:
+    trace = TraceBuilder().launch("gemm", 0).copy(60, 30, at=65, runs=5, kind=kind).trace()
+    assert not blocking_waits(trace).any()
 
 
 def test_a_copy_without_a_device_event_is_no_wait() -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import numpy as np
 
 from tracelens.analysis.clocks import clocks_agree
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
+from tracelens.model.names import named
 from tracelens.model.once import once
+
+WITHIN_DEVICE: Final = re.compile(r"DtoD|DeviceToDevice", re.IGNORECASE)
+PINNED: Final = re.compile(r"pinned", re.IGNORECASE)
+ASYNC: Final = re.compile(r"async", re.IGNORECASE)
 
 
 @once
@@ -22,7 +30,8 @@ def blocking_waits(trace: Trace) -> Bools:
 
 
 def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
-    """Whether the device has ended all that each call launched, and something at all, when it returns."""
+    """Whether the device has ended all that each call launched, and something at all that it can wait for, when it
+    returns."""
     if not len(calls) or not clocks_agree(trace):
         return np.zeros(len(calls), dtype=np.bool_)
     events, launch = trace.events, trace.links.launch
@@ -31,7 +40,15 @@ def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
     work = np.flatnonzero(events.device_work() & (index[launch] != ABSENT))
     done = np.full(len(calls), -1)
     np.maximum.at(done, index[launch[work]], events.start[work] + events.duration[work])
+    done[index[launch[work[_never_held_up(trace, work)]]]] = -1
     return (done >= 0) & (events.start[calls] + events.duration[calls] >= done)
+
+
+def _never_held_up(trace: Trace, copies: Int64s) -> Bools:
+    """Whether no host waits for these copies (rows), however late the call returns: those within a device, and those of
+    pinned memory by an asynchronous call. [CUDA Runtime API, API synchronization behavior]"""
+    asynchronous = named(trace, trace.links.launch[copies], ASYNC)
+    return named(trace, copies, WITHIN_DEVICE) | named(trace, copies, PINNED) & asynchronous
 
 
 def repeated(trace: Trace, waits: Int64s) -> Bools:
