@@ -140,13 +140,21 @@ def describe(region: Region) -> Operators:
         from_host=from_host,
         in_place=from_host & ~around(trace, operator).match(P.CONVERTS),
         updates=_updates(trace, operator, names, roles) & (sizes.inputs > 1),
-        standalone=names.match(P.SEQUENCE) | kernels.match(P.TO_CHANNELS_LAST) | casts,
+        standalone=_for_library(names, roles) | kernels.match(P.TO_CHANNELS_LAST) | casts,
         sums=names.match(P.SUM) & (sizes.inputs > 1),
         places=names.match(P.COPY) & around(trace, operator).match(P.PART_BACKWARD),
         shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS) | split,
         **_flags(names, kernels),
         **_columns(names, sizes),
     )
+
+
+def _for_library(names: Names, roles: Int64s) -> Bools:
+    """Index sequences that a library call reads, for nothing but copies comes between; others are computed where they
+    are used."""
+    others = np.flatnonzero(~names.match(P.COPY))
+    following = np.append(others, len(roles))[np.searchsorted(others, np.arange(len(roles)), side="right")]
+    return names.match(P.SEQUENCE) & (np.append(roles, Role.LIBRARY)[following] == Role.LIBRARY)
 
 
 def _of_given(names: Names, columns: Floats) -> Floats:
