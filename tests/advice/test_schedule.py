@@ -288,6 +288,31 @@ def test_a_stream_idles_for_the_host_up_to_a_latency_after_a_launch() -> None:
     assert region_of(*[gemm(90, host=1)] * 10).late == 0
 
 
+def test_streams_that_idle_at_once_could_give_that_time_back_once() -> None:
+    region = region_of(*[gemm(10, stream=stream, host=40) for stream in (7, 13, 17, 21)] * 4)
+    assert 0.7 * region.recorded < region.late <= region.recorded
+
+
+def brought(stream: int, runs: float, kind: str) -> Beat:
+    """A copy launched in 50 us, which takes its turn behind those of all streams."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        starts = max(clock.host + 8, *clock.streams.values(), 0)
+        trace.copy(clock.host, 4, at=starts, runs=runs, kind=kind, stream=stream)
+        clock.streams[stream] = starts + runs
+        clock.host += 50
+
+    return tell
+
+
+@pytest.mark.parametrize("kind", ["HtoD (Pinned -> Device)", "DtoH (Device -> Pinned)"])
+def test_a_copy_that_waits_for_its_turn_is_not_late(kind: str) -> None:
+    turns = [brought(stream, 60, kind) for stream in (13, 17, 21, 25, 29, 33, 37, 41)]
+    assert region_of(*turns).late < 50_000
+    assert region_of(*(brought(stream, 30, kind) for stream in (13, 17, 21, 25))).late > 50_000
+
+
 def test_times_are_plain_numbers_that_a_document_can_hold() -> None:
     span = facts_of(*branches(SMALL)).span(C.STREAM_SPACING)
     assert {type(span.expected), type(span.least), type(span.most)} == {float}
