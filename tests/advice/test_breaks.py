@@ -84,3 +84,24 @@ def test_loops_of_other_lengths_on_streams_side_by_side_are_kernels_of_their_own
     assert compiled(on(7, BIG), on(8, 2 * BIG)).generated_kernels == 2
     assert compiled(on(7, BIG), on(8, BIG)).generated_kernels == 1
     assert compiled(on(7, BIG), on(7, 2 * BIG)).generated_kernels == 1
+
+
+def test_work_on_more_than_a_reduction_along_rows_read_is_a_loop_of_its_own() -> None:
+    assert compiled(reduction(1 << 16, "[-1]"), pointwise(5, 1 << 16), pointwise(5, 1 << 16)).generated_kernels == 1
+    assert compiled(reduction(1 << 16, "[-1]"), pointwise(5, 1 << 18), pointwise(5, 1 << 18)).generated_kernels == 2
+
+
+def test_what_is_read_in_parts_and_whole_beside_what_they_gave_is_stored_before() -> None:
+    def greyed(channels: int, *, beside: bool) -> int:
+        whole, part = [8, channels, 64, 64], [8, 1, 64, 64]
+        light = [elementwise_of("mul", part, part)] * 5
+        mixed = elementwise_of("lerp", part, whole) if beside else elementwise_of("mul", whole, whole)
+        view = [elementwise_of("mul", whole, whole), *light, mixed]
+        return compiled(*view * 2).generated_kernels
+
+    assert greyed(3, beside=True) == 3
+    assert greyed(3, beside=False) == greyed(7, beside=True) == 1
+
+
+def elementwise_of(name: str, *shapes: list[int]) -> Beat:
+    return op(f"aten::{name}", 50, shapes=list(shapes), dtypes=["float"] * len(shapes))

@@ -41,3 +41,10 @@ def test_a_backward_that_runs_the_engine_itself_stays_eager() -> None:
 def test_checkpoints_and_plain_nodes_are_compiled(name: str) -> None:
     inner = node("MulBackward0", *WORK) if name.startswith("Checkpoint") else pointwise(50, BIG)
     assert compiled(node(name, *WORK, inner)).library_kernels == 0
+
+
+def test_a_step_that_multiplies_by_a_sparse_matrix_stays_eager() -> None:
+    sparse = op("aten::addmm", 30, kernel="void cusparse::csrmm_v3_kernel", host=20)
+    assert compiled(*WORK, op("aten::addmm", 30), *WORK).generated_kernels == 2
+    found = compiled(*WORK, sparse, *WORK)
+    assert (found.library_kernels, found.generated_kernels) == (2 * len(WORK) + 1, 0)

@@ -61,7 +61,7 @@ def infer_sizes(region: Region, operators: Operators, bandwidth: Bandwidth) -> O
 
 def _shown(region: Region, operators: Operators) -> Floats:
     streams = (operators.role == Role.POINTWISE) & (region.duration > C.STREAMING_KERNEL) & (operators.bytes > 0)
-    return traffic(operators)[streams] / region.duration[streams]
+    return (traffic(operators) / operators.portions)[streams] / region.duration[streams]
 
 
 def part_of(device: Device) -> float:

@@ -27,6 +27,7 @@ def breaks(operators: Operators, fused: Int64s) -> Bools:
     foreach = (role == Role.FOREACH) != (role_before == Role.FOREACH)
     starts = apart | ends | foreach | _next_stencil(operators, fused) | _next_copy(operators, fused)
     starts = starts | _other_size(operators, fused, elements, size_before)
+    starts = starts | _outgrows_rows(operators, fused) | _reads_parts(operators, fused)
     starts = starts | (_reads_anywhere(operators, fused) & _rows_in_group(role, starts))
     reduces = np.isin(role, (Role.FULL, Role.COLUMN))
     return starts | (reduces & _rows_in_group(role, starts | before(reduces, False)))
@@ -50,6 +51,35 @@ def _next_stencil(operators: Operators, fused: Int64s) -> Bools:
     return shifts & (last != ABSENT) & (at - last > C.STENCIL)
 
 
+def _outgrows_rows(operators: Operators, fused: Int64s) -> Bools:
+    """The first work on a larger tensor behind a reduction along rows: the loops of that are over fewer elements."""
+    role, elements, sized = operators.role[fused], operators.elements[fused], operators.sized[fused]
+    at, stretch = np.arange(len(fused)), libraries_before(operators, fused)
+    last = before(np.maximum.accumulate(np.where((role == Role.ROW) & sized, at, ABSENT)), ABSENT)
+    larger = (last != ABSENT) & (elements > elements[last]) & (stretch == stretch[last]) & sized
+    past = np.cumsum(larger)
+    return larger & (past - past[last] == 1)
+
+
+def _reads_parts(operators: Operators, fused: Int64s) -> Bools:
+    """The first work on equal parts of what was made before, if the next work on the whole reads what that gives: each
+    element would be computed for itself and for every part that reads it. [Inductor's StorageBox.mark_reuse]"""
+    starts = np.zeros(len(fused), dtype=np.bool_)
+    elements, pointwise = operators.elements[fused], operators.role[fused] == Role.POINTWISE
+    sizes = np.unique(elements[pointwise & (elements > 1)])
+    for size in sizes[np.isin(np.outer(sizes, EQUAL_PARTS), sizes).any(axis=1)].tolist():
+        at = np.flatnonzero(elements >= size)
+        larger, last = np.flatnonzero(elements[at] > size), before(at, ABSENT)
+        of = np.where(last == ABSENT, 0.0, elements[last])
+        first = np.flatnonzero(
+            (elements[at] == size) & np.isin(of / size, EQUAL_PARTS) & pointwise[at] & pointwise[last]
+        )
+        following = np.append(larger, 0)[np.searchsorted(larger, first)]
+        back = (elements[at[following]] == of[first]) & (operators.matched[fused][at[following]] == size)
+        starts[at[first]] |= back & (following - first > C.STENCIL)
+    return starts
+
+
 def _reads_anywhere(operators: Operators, fused: Int64s) -> Bools:
     """The first gather after reductions along rows: it reads anywhere, so that what they gave is stored before."""
     gathers, rows = operators.gathers[fused], np.cumsum(operators.role[fused] == Role.ROW)
@@ -60,7 +90,7 @@ def _reads_anywhere(operators: Operators, fused: Int64s) -> Bools:
 def _next_copy(operators: Operators, fused: Int64s) -> Bools:
     """Copies into another layout that follow one another: each reads what no other does and gives a tensor of its own,
     which nothing fuses."""
-    copies = (operators.casts & (operators.read == operators.written))[fused]
+    copies = (operators.casts & (operators.inputs > 0) & (operators.read == operators.written))[fused]
     return copies & before(copies, False)
 
 

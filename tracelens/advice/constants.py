@@ -181,6 +181,9 @@ CACHED_ROW: Final = 95e3
 132 multiprocessors. [data sheet]"""
 ROW_REDUCTION: Final = 0.1e-3
 """ns per element for each normalisation or reduction of rows held in registers. [H200, 1 step]"""
+LOOPED_SOFTMAX: Final = 1.1e-3
+"""ns per element for each softmax, or gradient of one, over rows too long for that, beside its exponential: what was
+summed is scaled anew with each greater element. [H200, 5 steps: 1.4 to 1.9 in all, the exponential included]"""
 READ_ONCE: Final = 5.0
 """Reads of a generated kernel that no chain of its operators explains, to each tensor that it takes from outside: the
 others are of what it holds. [H200, 4 steps of 56 to 120 operators]"""

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice import constants as C
+from tracelens.advice import patterns as P
 from tracelens.advice.before import before
 from tracelens.advice.breaks import EQUAL_PARTS, libraries_before
 from tracelens.advice.facts import Facts
@@ -21,6 +22,7 @@ from tracelens.advice.schedule import graph_spacing, stretched
 from tracelens.analysis.kinds import is_communication
 from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
+from tracelens.model.names import named
 from tracelens.model.nesting import nearest
 
 LOOPED: Final = 3
@@ -75,7 +77,7 @@ def compile_device(facts: Facts) -> Compiled:
 
     Streams that user code forks become one; those inside a library call stay."""
     region = facts.region
-    operators = _eager_in_a_loop(_eager_once_fed(region, facts.operators))
+    operators = _eager_if_sparse(region, _eager_in_a_loop(_eager_once_fed(region, facts.operators)))
     unfused = _loses_bias(operators)
     stays = (operators.role == Role.LIBRARY) | _vanishes_whole(operators)
     library = stays & ~(unfused & operators.bias_kernel)
@@ -147,6 +149,14 @@ def _eager_in_a_loop(operators: Operators) -> Operators:
     at = np.arange(len(operators.role))
     within = (at >= calls[0]) & (at <= calls[-1]) & (operators.role != Role.VANISHES)
     return replace(operators, role=np.where(within, Role.LIBRARY, operators.role))
+
+
+def _eager_if_sparse(region: Region, operators: Operators) -> Operators:
+    """The operators, all of which stay as in eager where one multiplies by a sparse matrix: the compiler makes no graph
+    of what takes tensors of that layout."""
+    if not named(region.trace, region.work, P.SPARSE).any():
+        return operators
+    return replace(operators, role=np.full_like(operators.role, Role.LIBRARY))
 
 
 def _vanishes_whole(operators: Operators) -> bool:

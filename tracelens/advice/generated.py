@@ -140,16 +140,22 @@ class Generated:
         return self._first(np.where(norms & (sums > start), reads, 0.0))
 
     def _read_again(self) -> Floats:
-        """Bytes of long rows that are read once more for each reduction, those from the cache at its rate."""
-        elements, bytes = self.operators.elements[self.work], self.operators.bytes[self.work]
+        """Bytes of long rows that are read once more for each reduction, those from the cache at its rate, as they come
+        from outside: what the kernel made of them it makes again."""
+        elements = self.operators.elements[self.work]
+        reads = np.where(self._full(), self.operators.read[self.work], 0)
+        comes = elements * self._spread(self._first(reads) / np.maximum(self.elements, 1))
+        bytes = np.minimum(self.operators.bytes[self.work], comes)
         row = self.operators.row[self.work]
-        rows = (self.role == Role.ROW) & (row > C.PERSISTENT_ROW)
+        rows = (self.role == Role.ROW) & (row > C.PERSISTENT_ROW) & ~self.operators.picks[self.work]
         cached = row * bytes / np.maximum(elements, 1) < C.CACHED_ROW
         return self._sum(bytes * rows / np.where(cached, C.CACHED_RATE, 1.0))
 
     def _arithmetic(self) -> Floats:
-        held = (self.role == Role.ROW) & (self.operators.row[self.work] <= C.PERSISTENT_ROW)
-        cost = self.operators.arithmetic[self.work] + self.operators.anew[self.work] + C.ROW_REDUCTION * held
+        rows, held = self.role == Role.ROW, self.operators.row[self.work] <= C.PERSISTENT_ROW
+        looped = rows & ~held & self.operators.normalises[self.work] & ~self.operators.layer[self.work]
+        cost = self.operators.arithmetic[self.work] + self.operators.anew[self.work]
+        cost = cost + C.ROW_REDUCTION * (rows & held) + C.LOOPED_SOFTMAX * looped
         return self._sum(cost * self.operators.elements[self.work])
 
     def _optimizer(self) -> Floats:

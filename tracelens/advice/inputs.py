@@ -13,7 +13,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.dependencies import main_stream
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.patterns import POINTWISE_PAIR
+from tracelens.advice.patterns import POINTWISE_PAIR, SPARSE
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s, Trace
@@ -30,8 +30,6 @@ VIEW: Final = re.compile(r"^aten::as_strided$")
 """The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
 UPDATES: Final = re.compile(r"^_foreach")
 """Operators on lists of what is updated in place, hardly inputs one by one."""
-SPARSE: Final = re.compile(r"cusparse")
-"""Kernels of a product with a sparse matrix, whose shape does not tell its size; the dense one comes last."""
 
 
 def input_copies(region: Region, bandwidth: float) -> Estimate:
@@ -62,6 +60,7 @@ def _input_bytes(region: Region) -> list[int]:
     for row in _readers(region):
         alike.setdefault(str(_tensors(_arguments(region, row)[0])), []).append(row)
     read = [row for rows in alike.values() for row in rows[: _apart(region, rows)]]
+    # A sparse matrix's shape does not tell its size; the dense one comes last.
     multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
     sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
     return [size for row in read for size in _held(region, row, sparse=row in sparse)]

@@ -16,6 +16,7 @@ from tracelens.advice.autocast import converts_parameters, returns_gradient
 from tracelens.advice.before import before
 from tracelens.advice.called import Names, around, kernel_names, operator_names
 from tracelens.advice.indexed import with_indexed
+from tracelens.advice.portions import read_once
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role, find_roles, given_in_place, inlined, reduced_dims
 from tracelens.advice.sizes import Sizes, read_sizes
@@ -49,6 +50,8 @@ class Operators:
     """Elements of the next smaller tensor among the arguments; 0 when there is none."""
     third: Floats
     """... and of the next smaller after that."""
+    portions: Floats
+    """In how many launches the operator goes through its tensors."""
     listed: Floats
     """Tensors in the longest list argument."""
     row: Floats
@@ -97,6 +100,8 @@ class Operators:
     """A normalisation of layers."""
     gathers: Bools
     """Reads rows of a table."""
+    picks: Bools
+    """Takes one element of each row, or gives one."""
     averages: Bools
     """Moves the mean of gradients, which an optimizer keeps beside that of their squares."""
     shifts: Bools
@@ -112,16 +117,16 @@ def describe(region: Region) -> Operators:
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     plain = read_arguments(trace, operator, (A.DTYPES, A.CONCRETE), _plain)
     names, kernels = operator_names(trace, operator), kernel_names(region)
-    sizes = read_sizes(trace, operator, names.match(P.GATHER), names.match(P.PICK))
-    sizes = with_indexed(trace, operator, names.match(P.INDEXED), names.match(P.LAYER_PRODUCT), sizes)
+    sizes = _sizes(trace, operator, names)
     given = read_arguments(trace, operator, (A.SHAPES, A.CONCRETE), reduced_dims)
     whole = (plain[:, 0] > 0) & ~names.match(P.PARTS)
     roles = np.where(whole, Role.LIBRARY, find_roles(region, names, kernels, _of_given(names, given), sizes.row))
     over = _of_given(names, reduced(trace, operator))
     split = _split_rows(names, roles, sizes, over)
     roles = np.where(split, Role.FULL, roles)
+    sizes, parts = read_once(operator, roles == Role.POINTWISE, sizes)
     from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
-    arithmetic = _arithmetic(names, plain, sizes) + C.WINDOW_READ * _windows(trace, operator, names)
+    arithmetic = (_arithmetic(names, plain, sizes) + C.WINDOW_READ * _windows(trace, operator, names)) / parts
     waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
@@ -131,6 +136,7 @@ def describe(region: Region) -> Operators:
         role=np.where(gone, Role.VANISHES, roles),
         name=operator,
         arithmetic=arithmetic,
+        portions=parts,
         anew=computed_anew(roles, sizes.elements, sizes.matched, waves, arithmetic),
         stages=_stages(names, roles, sizes, over, moments) + 2.0 * (split & _reduces_twice(names)),
         results=np.where(over > 0, sizes.elements / np.maximum(over, 1), moments),
@@ -155,6 +161,11 @@ def _for_library(names: Names, roles: Int64s) -> Bools:
     others = np.flatnonzero(~names.match(P.COPY))
     following = np.append(others, len(roles))[np.searchsorted(others, np.arange(len(roles)), side="right")]
     return names.match(P.SEQUENCE) & (np.append(roles, Role.LIBRARY)[following] == Role.LIBRARY)
+
+
+def _sizes(trace: Trace, operator: Int64s, names: Names) -> Sizes[Floats]:
+    sizes = read_sizes(trace, operator, *map(names.match, (P.GATHER, P.PICK, P.BROADCASTS)))
+    return with_indexed(trace, operator, names.match(P.INDEXED), names.match(P.LAYER_PRODUCT), sizes)
 
 
 def _of_given(names: Names, columns: Floats) -> Floats:
@@ -250,6 +261,7 @@ def _flags(names: Names, kernels: Names) -> dict[str, Bools]:
         "differentiates": names.match(P.DIFFERENTIATES),
         "layer": names.match(P.LAYER_NORM),
         "gathers": names.match(P.GATHER),
+        "picks": names.match(P.PICKED_LOSS),
         "averages": names.match(P.AVERAGE),
         "shifts": names.match(P.SHIFT),
         "leaves": kernels.match(P.PARAMETER_GRADIENTS),

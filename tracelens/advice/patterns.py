@@ -23,6 +23,13 @@ INDEXED: Final = re.compile(r"^index$")
 """Operators that read by indices which a trace mostly does not describe."""
 PICK: Final = re.compile(r"^(?:gather|take_along_dim)$")
 """Operators that read an element of a tensor for each index."""
+BROADCASTS: Final = re.compile(
+    r"^(?:r?sub|add|mul|div|true_divide|floor_divide|remainder|fmod|pow|atan2|hypot|maximum|minimum|fmax|fmin|lerp|where"
+    r"|eq|ne|lt|le|gt|ge|(?:bitwise|logical)_(?:and|or|xor)|addcmul|addcdiv|masked_fill)$"
+)
+"""Operators on several tensors each of whose results is of one element of each, along all dimensions that any has."""
+PICKED_LOSS: Final = re.compile(r"^nll_loss")
+"""Losses over classes that take one element of each row, and their gradients, which place one there."""
 COUNTED: Final = re.compile(r"^nonzero$")
 """Operators whose result is as long as what they find."""
 NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumexp|pool")
@@ -140,6 +147,8 @@ HARDWARE: Final = re.compile(
 """Functions with an instruction of their own."""
 SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu|^log(?:2|10|1p)?$")
 """Functions without an instruction of their own."""
+SPARSE: Final = re.compile(r"cusparse")
+"""Kernels of a product with a sparse matrix."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel|elementwise_kernel")
 """Kernels of a matrix product that only apply its bias and scale, or bring the bias to where it is added."""
 NARROW_LOADS: Final = re.compile(r"_(?:align|ldg)[124](?!\d)")

@@ -32,14 +32,15 @@ NONE: Final = Sizes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Those of an operator without tensors."""
 
 
-def read_sizes(trace: Trace, operator: Int64s, gathers: Bools, picks: Bools) -> Sizes[Floats]:
-    """Sizes of n operators; of those that gather rows or pick elements, of what they read by indices, where that can
-    be told."""
-    own, rows, elements = (
-        read_arguments(trace, operator, (A.SHAPES, A.DTYPES), read) for read in (_of_arguments, _gathered, _picked)
+def read_sizes(trace: Trace, operator: Int64s, gathers: Bools, picks: Bools, broadcasts: Bools) -> Sizes[Floats]:
+    """Sizes of n operators; of those that gather rows or pick elements, of what they read by indices, and of those that
+    broadcast each tensor to another's dimensions, of what they make, where that can be told."""
+    own, *others = (
+        read_arguments(trace, operator, (A.SHAPES, A.DTYPES), read)
+        for read in (_of_arguments, _gathered, _picked, _broadcast)
     )
-    read = [mask & (sizes[:, 0] > 0) for mask, sizes in ((gathers, rows), (picks, elements))]
-    return Sizes(*np.select([mask[:, None] for mask in read], [rows, elements], own).T)
+    masks = [mask & (sizes[:, 0] > 0) for mask, sizes in zip((gathers, picks, broadcasts), others, strict=True)]
+    return Sizes(*np.select([mask[:, None] for mask in masks], others, own).T)
 
 
 def _of_arguments(shapes: list[Json], dtypes: list[Json]) -> Sizes[float]:
@@ -73,6 +74,28 @@ def _picked(shapes: list[Json], dtypes: list[Json]) -> Sizes[float]:
     table, indices = _indexed(shapes)
     alike = [dims for dims in indices[:1] if len(dims) == len(table)]
     return _result(prod(alike[0]), alike[0][-1], dtypes) if alike else NONE
+
+
+def _broadcast(shapes: list[Json], dtypes: list[Json]) -> Sizes[float]:
+    """Of what is larger than each argument, such as all pairs of two lists: no argument is as large."""
+    given = [dims for shape in shapes for dims in tensors(shape)]
+    rank = max(map(len, given), default=0)
+    made = [max(dims) for dims in zip(*([1] * (rank - len(dims)) + dims for dims in given), strict=True)]
+    own = _of_arguments(shapes, dtypes)
+    if not 0 < own.elements < prod(made):
+        return NONE
+    elements, row = float(prod(made)), float(made[-1])
+    size = elements * own.bytes / own.elements
+    return own._replace(
+        elements=elements,
+        bytes=size,
+        inputs=0.0,
+        matched=own.elements,
+        row=row,
+        read=own.bytes,
+        written=size,
+        third=own.matched,
+    )
 
 
 def _indexed(shapes: list[Json]) -> tuple[list[int], list[list[int]]]:

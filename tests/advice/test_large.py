@@ -1,0 +1,64 @@
+"""What the fusion model makes of large tensors: all pairs, several launches for one operator, long rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, Clock, op
+from tests.advice.test_fusion import compiled
+from tests.build import TraceBuilder
+from tracelens.advice import constants as C
+
+HUGE = [1 << 15, 1 << 15]
+"""Of float32 more than 32 bits address."""
+
+
+def huge(name: str, *, launches: int = 2) -> Beat:
+    """An operator that goes through its tensor in several launches."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        trace.op(f"aten::{name}", clock.host, 40, shapes=[HUGE], dtypes=["float"])
+        for launch in range(launches):
+            starts = max(clock.streams.get(7, 0.0) + 1, clock.host + 10)
+            where = {"at": starts, "runs": 2000 / launches, "grid": [4096, 1, 1], "block": [128, 1, 1]}
+            trace.launch("at::native::vectorized_elementwise_kernel<4>", clock.host + 1 + 6 * launch, 5, **where)
+            clock.streams[7] = starts + 2000 / launches
+        clock.host += 41
+
+    return tell
+
+
+def test_launches_for_one_operator_read_its_tensor_once_between_them() -> None:
+    once, twice = (compiled(*[huge("exp", launches=launches)] * 3) for launches in (1, 2))
+    assert twice.generated_kernels == once.generated_kernels == 1
+    assert twice.generated == pytest.approx(once.generated, rel=0.01)
+    assert twice.replaced == 2 * once.replaced
+
+
+def pairs(*shapes: list[int]) -> Beat:
+    return op("aten::eq", 50, shapes=list(shapes), dtypes=["float"] * len(shapes))
+
+
+def test_all_pairs_of_two_lists_are_as_many_as_their_lengths_multiplied() -> None:
+    whole = op("aten::mul", 50, shapes=[[4096, 4096]] * 2, dtypes=["float"] * 2)
+    assert compiled(whole, pairs([4096], [4096, 1]), whole).generated_kernels == 1
+    assert compiled(whole, pairs([4096], [1, 4096]), whole).generated_kernels == 2
+
+
+def softmax(length: int, *names: str) -> float:
+    given = {"shapes": [[(1 << 26) // length, length]], "dtypes": ["float"]}
+    return compiled(*(op(f"aten::{name}", 130, **given) for name in names)).generated
+
+
+def test_a_softmax_of_long_rows_scales_its_sum_anew() -> None:
+    longest = C.PERSISTENT_ROW
+    work = ("_log_softmax", "_log_softmax_backward_data", *["exp"] * 6)
+    more = (C.LOOPED_SOFTMAX - C.ROW_REDUCTION) * 2 * (1 << 26)
+    assert softmax(2 * longest, *work) == pytest.approx(softmax(longest, *work) + more, rel=0.01)
+
+
+def test_a_loss_that_picks_an_element_of_each_row_does_not_read_the_rows_again() -> None:
+    norm = ("native_layer_norm", "mul")
+    assert softmax(1 << 15, *norm, "nll_loss_forward") < softmax(1 << 15, *norm, "native_layer_norm")
+    assert softmax(1 << 15, *norm, "nll_loss_forward") == pytest.approx(softmax(1 << 15, *norm), rel=0.05)
