@@ -313,25 +313,6 @@ def test_a_copy_that_waits_for_its_turn_is_not_late(kind: str) -> None:
     assert region_of(*(brought(stream, 30, kind) for stream in (13, 17, 21, 25))).late > 50_000
 
 
-def copied(count: int, kind: str) -> Beat:
-    """A copy of so many bytes that takes 1 ms."""
-
-    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
-        del step
-        starts = max(clock.host + 8, clock.drained)
-        trace.copy(clock.host, 4, at=starts, runs=1_000, kind=kind, bytes=count)
-        clock.streams[7] = starts + 1_000
-        clock.host += 5
-
-    return tell
-
-
-@pytest.mark.parametrize(("count", "kind", "longer"), [(3 << 30, "D", 0.67), (1 << 30, "D", 0), (3 << 30, "H", 0)])
-def test_a_large_copy_within_the_device_takes_longer_in_a_graph(count: int, kind: str, longer: float) -> None:
-    copies = [gemm(30), copied(count, {"D": "DtoD (Device -> Device)", "H": "HtoD (Pinned -> Device)"}[kind])]
-    assert spacing(*copies) == pytest.approx(C.NODE_SPACING + longer * 1e6)
-
-
 def test_times_are_plain_numbers_that_a_document_can_hold() -> None:
     span = facts_of(*branches(SMALL)).span(C.STREAM_SPACING)
     assert {type(span.expected), type(span.least), type(span.most)} == {float}

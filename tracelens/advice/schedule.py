@@ -12,17 +12,10 @@ from tracelens.advice.dependencies import critical_path
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.working_set import working_set
-from tracelens.analysis.waits import WITHIN_DEVICE
-from tracelens.model import arguments as A
 from tracelens.model.events import Bools, Floats
 from tracelens.model.intervals import length, union
-from tracelens.model.names import named
 from tracelens.model.once import once
 
-LARGE_COPY = 1 << 31
-"""Bytes from which a copy within the device is slow in a graph. [supposed: 0.4 GB take what they take outside one]"""
-LARGE_COPY_LONGER = 0.67
-"""How much longer it takes there. [measured: 2.4 GB on an H200, 1.90 ms for 1.13]"""
 REPETITIONS = 3
 """Steps simulated; the last one shows the steady state."""
 
@@ -52,18 +45,11 @@ def graph_spacing(region: Region, operators: Operators, cold: bool | None = None
     """(n) ns that each piece of work takes in a graph beside its duration.
 
     The device fetches what a node is to run while the node before it runs. Where the step's own data push that out of
-    the cache between two replays (`cold`; None: if they fill it), it comes from memory, too late after short work.
-    A large copy within the device takes longer in one."""
+    the cache between two replays (`cold`; None: if they fill it), it comes from memory, too late after short work."""
     cold = working_set(region, operators) > C.CACHE_FOR_STEP if cold is None else cold
     soon = before(region.duration < C.NODE_FETCH, False)
     node = np.where(soon & cold, C.COLD_NODE_SPACING, C.NODE_SPACING)
-    node = np.where(region.memset, C.NODE_SPACING + C.MEMSET_SPACING, node)
-    return node + np.where(_within_device(region, LARGE_COPY), LARGE_COPY_LONGER * region.duration, 0.0)
-
-
-def _within_device(region: Region, least: int) -> Bools:
-    """(n) Whether each is a copy within the device of so many bytes."""
-    return named(region.trace, region.work, WITHIN_DEVICE) & (region.number(A.BYTES) >= least)
+    return np.where(region.memset, C.NODE_SPACING + C.MEMSET_SPACING, node)
 
 
 def device_span(region: Region, beside: float, spacing: Floats | float) -> Span:
