@@ -33,6 +33,7 @@ the others. Errors are of step times. The rules around the constants were made w
 
 """
 SETS: Final = (
+    "eleventh",
     "tenth",
     "ninth",
     "eighth",
