@@ -261,6 +261,22 @@ def test_a_backward_pass_that_returns_to_a_spent_forward_pass_cannot_be_compiled
     assert forms["compile"].blockers == (found.blocker,)
 
 
+def test_a_backward_pass_through_several_streams_cannot_be_compiled() -> None:
+    """torch 2.11 raises: its operators of streams have no fake implementation."""
+    beside = [pointwise(sequence=number, stream=9) for number in (2, 3)]
+    found = blockers(*forward(1), *beside, *backward(3, 2, 1))["streamed_backward"]
+    assert found.raises
+    assert not found.vetoes
+    assert found.blocker.per_step == 2
+    assert found.blocker.evidence[:2] == ("k-2", "k-3")
+
+
+def test_work_of_other_streams_without_a_backward_pass_can_be_compiled() -> None:
+    beside = [pointwise(sequence=number, stream=9) for number in (2, 3)]
+    assert blockers(*forward(1), *beside) == {}
+    assert blockers(*forward(1, 4), *beside, *backward(4, 1)) == {}
+
+
 def test_accumulated_gradients_are_backward_passes_of_their_own() -> None:
     assert blockers(*forward(1, 2), *backward(2, 1), *forward(3, 4), *backward(4, 3)) == {}
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.allocation import allocation_repair
-from tracelens.advice.backward import returning_nodes
+from tracelens.advice.backward import beside_main_stream, returning_nodes
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import a_step, often
 from tracelens.advice.outside import mainly_computing, stretches
@@ -34,7 +34,7 @@ COSTLY: Final = 0.2
 tried. [judgement: where a finding is critical]"""
 VETOES: Final = frozenset({"sync", "pageable_copy", "changing_shapes", "changing_kernels", "host_optimizer"})
 """Blockers that make the capture of a whole step impossible; the others cost time or need care."""
-UNCOMPILABLE: Final = frozenset({"second_backward"})
+UNCOMPILABLE: Final = frozenset({"second_backward", "streamed_backward"})
 """Blockers that make torch.compile of a whole step raise; its capture they do not prevent."""
 EVIDENCE: Final = 5
 """Handles named by one blocker."""
@@ -87,6 +87,7 @@ def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]
         _loader(typical, whose) if tell else None,
         _outside(typical, whose) if tell else None,
         None if region.changes.lost_operators else _second_backward(analysis),
+        _streamed_backward(analysis, region),
     )
     return tuple(seen for seen in found if seen is not None)
 
@@ -272,3 +273,15 @@ def _second_backward(analysis: Analysis) -> Observation | None:
     returns = often(counts, "forward operator", each=a_step(analysis))
     message = f"a later backward pass that returns to {returns} from before the first"
     return _observe(counts, "second_backward", message, advice)
+
+
+def _streamed_backward(analysis: Analysis, region: Region) -> Observation | None:
+    """A backward pass through work of several streams: compiling it raised in all of six steps. [torch 2.11]"""
+    rows = beside_main_stream(analysis, region)
+    counts = _per_step(analysis, rows)
+    if not counts.sum():
+        return None
+    advice = "Compile what runs on each stream by itself, not the step that holds them all and their backward pass."
+    kernels = often(counts, "kernel", " on other streams", a_step(analysis))
+    message = f"a backward pass through {kernels}, which torch.compile fails on (seen with torch 2.11)"
+    return _observe(counts, "streamed_backward", message, advice, evidence=_handles(analysis, "k", rows))
