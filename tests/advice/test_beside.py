@@ -16,6 +16,8 @@ from tracelens.advice.schedule import Span
 
 SMS = 132
 US = 1_000
+ALONE = 512
+"""Registers with which one block fills a multiprocessor."""
 
 
 def facts_of(*beats: Beat) -> Facts:
@@ -57,6 +59,18 @@ def test_kernels_that_leave_each_other_multiprocessors_only_begin_in_turn() -> N
 def test_kernels_that_compute_take_the_square_root_of_their_places() -> None:
     one_of_four = later(*branches(SMS, registers=128))
     assert one_of_four == pytest.approx(10 * 30 * US * 0.25**0.5, rel=0.02)
+
+
+@pytest.mark.parametrize(("blocks", "streams"), [(96, 3), (96, 6), (72, 5)])
+def test_kernels_that_share_no_multiprocessor_take_turns(blocks: int, streams: int) -> None:
+    turns = streams * blocks / SMS - 1
+    assert later(*branches(blocks, streams=streams, registers=ALONE)) == pytest.approx(10 * 30 * US * turns, rel=0.05)
+
+
+def test_a_small_kernel_waits_for_one_that_holds_every_multiprocessor() -> None:
+    large, small = (chain(blocks, stream=stream, registers=ALONE) for blocks, stream in ((SMS, 13), (SMS // 4, 17)))
+    both = later(pointwise(1), *fork(), *large[:8], *fork(), *small)
+    assert both == pytest.approx(8 * 30 * US / 2, rel=0.1)
 
 
 def test_kernels_that_wait_for_memory_take_half_of_their_places() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nlargest
 
 import numpy as np
 
@@ -79,7 +79,8 @@ class _Device:
     """What runs, and how fast.
 
     Kernels that hold more multiprocessors together than there are share some. There each takes longer by what the
-    others hold of the device, times what it and they take of a multiprocessor, the mean of both. Memsets take turns.
+    others hold of the device, times what it and they take of a multiprocessor, the mean of both; no longer than if all
+    took turns at whole multiprocessors or it came after the one beside it that holds most. Memsets take turns.
     A kernel beside which nodes begin ends a node's spacing later for each of them, its own included, unless it takes
     longer anyway. [measured: chains of 83 kinds of kernels side by side in graphs, H200]"""
 
@@ -121,11 +122,13 @@ class _Device:
         held = sum(self.held[piece] for piece in self.left)
         taken = sum(self.held[piece] * self.full[piece] for piece in self.left)
         memsets = sum(self.memset[piece] for piece in self.left)
+        most, second = nlargest(2, [0.0, 0.0, *(self.held[piece] for piece in self.left)])
         for piece in self.left:
             mine, full = self.held[piece], self.full[piece]
             beside = (full * (held - mine) + taken - full * mine) / 2
             shared = min((held - 1) / mine, 1.0) if mine and held > 1 else 0.0
-            self.slow[piece] = memsets if self.memset[piece] else 1 + shared * beside
+            turns = max(held, 1 + (second if mine == most else most))
+            self.slow[piece] = memsets if self.memset[piece] else min(1 + shared * beside, turns)
 
 
 def _played(graph: _Graph, device: _Device) -> float:
