@@ -17,7 +17,7 @@ from tracelens.model.forms import FORMS
 
 TABLE = FOLDER / "validation.md"
 SETS = {
-    "eleventh": "Put away unseen for [the eleventh run](eleventh_run.md); constants have not seen these measurements.",
+    "eleventh": "Put away unseen for [the eleventh run](eleventh_run.md); constants have seen these measurements since.",
     "tenth": "Put away unseen for [the tenth run](tenth_run.md); constants have seen these measurements since.",
     "ninth": "Put away unseen for [the ninth run](ninth_run.md); constants have seen these measurements since.",
     "eighth": "Put away unseen for [the eighth run](eighth_run.md); constants have seen these measurements since.",
