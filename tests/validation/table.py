@@ -16,18 +16,12 @@ from tracelens.loading import load_trace
 from tracelens.model.forms import FORMS
 
 TABLE = FOLDER / "validation.md"
+PUT_AWAY = "Put away unseen for [the {0} run]({0}_run.md); constants have seen these measurements since."
+RUNS = ("eleventh", "tenth", "ninth", "eighth", "seventh", "sixth", "fifth", "fourth", "third")
 SETS = {
-    "eleventh": "Put away unseen for [the eleventh run](eleventh_run.md); constants have seen these measurements since.",
-    "tenth": "Put away unseen for [the tenth run](tenth_run.md); constants have seen these measurements since.",
-    "ninth": "Put away unseen for [the ninth run](ninth_run.md); constants have seen these measurements since.",
-    "eighth": "Put away unseen for [the eighth run](eighth_run.md); constants have seen these measurements since.",
-    "seventh": "Put away unseen for [the seventh run](seventh_run.md); constants have seen these measurements since.",
-    "sixth": "Put away unseen for [the sixth run](sixth_run.md); constants have seen these measurements since.",
-    "fifth": "Put away unseen for [the fifth run](fifth_run.md); constants have seen these measurements since.",
-    "fourth": "Put away unseen for [the fourth run](fourth_run.md); constants have seen these measurements since.",
-    "third": "Put away unseen for [the third run](third_run.md); constants have seen these measurements since.",
-    "unseen": "Put away unseen for [the second run](second_run.md); constants have seen these measurements since.",
-    "validation": "Put away unseen for [the first run](first_run.md); constants have seen these measurements since.",
+    **{name: PUT_AWAY.format(name) for name in RUNS},
+    "unseen": PUT_AWAY.format("second"),
+    "validation": PUT_AWAY.format("first"),
     "calibration": "Constants were fitted with these measurements in view.",
     "measured": "Constants were fitted with these measurements in view; the programs were not kept.",
 }
