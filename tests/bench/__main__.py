@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,6 +20,8 @@ from tests.bench.subjects import SUBJECTS, Subject
 from tests.bench.traces import ROOT, SAMPLE, Case
 
 TABLE: Final = ROOT / "tests" / "data" / "performance.md"
+LOADS: Final = 9
+"""Runs of the load, which all others are compared with, and its sizes with one another: a machine's pace varies."""
 STARTED: Final = time.monotonic()
 
 
@@ -35,9 +37,9 @@ def main() -> None:
     options = parser.parse_args()
     cases = list(made(options.trace, sorted(options.mb)))
     log = Log(fresh=options.fresh)
-    for number in range(1, options.rounds + 1):
+    for number in range(1, max(options.rounds, LOADS) + 1):
         for case in cases:
-            measure(log, case, cases, number)
+            measure(log, case, cases, number, SUBJECTS if number <= options.rounds else SUBJECTS[:1])
     page = table.text(log, cases)
     print(page)
     if options.write:
@@ -54,11 +56,11 @@ def made(source: Path, sizes: list[float]) -> Iterator[Case]:
         yield apart.submit(traces.of_many_names).result()
 
 
-def measure(log: Log, case: Case, cases: list[Case], number: int) -> None:
-    """Run everything on one trace for the `number`th time, but for what takes too long.
+def measure(log: Log, case: Case, cases: list[Case], number: int, subjects: Sequence[Subject]) -> None:
+    """Run the subjects on one trace for the `number`th time, but for what takes too long.
 
     Each round is one of all traces: a machine changes its pace within minutes, and the sizes are compared."""
-    for subject in SUBJECTS:
+    for subject in subjects:
         if is_due(log, case, cases, subject, number):
             run = log.measure(case, subject)
             took = f"{run.seconds:.2f} s (processor {run.cpu_seconds:.2f} s), {run.peak_bytes / 1e6:.0f} MB"
