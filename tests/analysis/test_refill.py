@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.build import TraceBuilder
 from tracelens.analysis.refill import spent_credit
-from tracelens.analysis.waits import blocking_waits
+from tracelens.analysis.waits import blocking_waits, necessary_waits
 
 PIECE = st.tuples(st.integers(0, 4), st.integers(1, 6), st.booleans(), st.none() | st.integers(0, 9))
 """Pause before, length, whether it uses up credit, and the credit granted at its start, if any."""
@@ -46,12 +46,14 @@ def test_synchronisations_and_copies_that_return_late_wait(vendor: str) -> None:
     builder.sync(100, 5, "stream").sync(110, 5, "event")
     trace = builder.memset(120, 20, at=125, runs=5).malloc(150, 5).trace()
     assert trace.events.start[blocking_waits(trace)].tolist() == [60_000, 100_000, 110_000]
+    assert (necessary_waits(trace) == blocking_waits(trace)).all()
 
 
 @pytest.mark.parametrize("kind", ["DtoD (Device -> Device)", "HtoD (Pinned -> Device)", "DtoH (Device -> Pinned)"])
-def test_an_asynchronous_copy_that_returns_late_is_no_wait(kind: str) -> None:
+def test_an_asynchronous_copy_that_returns_late_is_no_necessary_wait(kind: str) -> None:
     trace = TraceBuilder().launch("gemm", 0).copy(60, 30, at=65, runs=5, kind=kind).trace()
-    assert not blocking_waits(trace).any()
+    assert blocking_waits(trace).sum() == 1
+    assert not necessary_waits(trace).any()
 
 
 def test_a_copy_without_a_device_event_is_no_wait() -> None:

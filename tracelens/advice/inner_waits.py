@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis.results import Analysis
-from tracelens.analysis.waits import repeated
+from tracelens.analysis.waits import necessary_waits, repeated
 from tracelens.model.events import ABSENT, Bools, Category, Int64s
 from tracelens.model.names import named
 
@@ -35,7 +35,7 @@ def inner_waits(analysis: Analysis) -> Bools:
     step, begun = owner[rows], events.start[rows]
     asked = syncs["operator"].astype(np.bool_)
     inside = (begun > first[step]) & (begun < last[step])
-    anew = ~repeated(analysis.trace, rows)
+    anew = necessary_waits(analysis.trace)[rows] & ~repeated(analysis.trace, rows)
     return anew & (step != ABSENT) & (asked | inside | _reads_results(analysis, rows, work[np.argsort(launched)]))
 
 

@@ -17,7 +17,7 @@ from tracelens.advice.outside import Outside, find_outside, idle_outside
 from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work, stacked
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import halves, of_typical_steps, typical_steps
-from tracelens.analysis.waits import blocking_waits, repeated
+from tracelens.analysis.waits import necessary_waits, repeated
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, length, union
 from tracelens.model.names import names_of, tell_alike
@@ -228,8 +228,8 @@ class _Host:
         return tell_alike(self.trace, self.rows, lambda name: name.startswith(prefixes), np.bool_)
 
     def waits(self) -> Int64s:
-        """Rows of the step's blocking waits in start order."""
-        rows = self.rows[blocking_waits(self.trace)[self.rows]]
+        """Rows of the step's necessary waits in start order."""
+        rows = self.rows[necessary_waits(self.trace)[self.rows]]
         return rows[np.argsort(self.trace.events.start[rows], kind="stable")]
 
     def clock(self, times: npt.NDArray[np.int64]) -> Floats:

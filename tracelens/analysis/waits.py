@@ -30,8 +30,7 @@ def blocking_waits(trace: Trace) -> Bools:
 
 
 def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
-    """Whether the device has ended all that each call launched, and something at all that it can wait for, when it
-    returns."""
+    """Whether the device has ended all that each call launched, and something at all, when it returns."""
     if not len(calls) or not clocks_agree(trace):
         return np.zeros(len(calls), dtype=np.bool_)
     events, launch = trace.events, trace.links.launch
@@ -40,15 +39,20 @@ def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
     work = np.flatnonzero(events.device_work() & (index[launch] != ABSENT))
     done = np.full(len(calls), -1)
     np.maximum.at(done, index[launch[work]], events.start[work] + events.duration[work])
-    done[index[launch[work[_never_held_up(trace, work)]]]] = -1
     return (done >= 0) & (events.start[calls] + events.duration[calls] >= done)
 
 
-def _never_held_up(trace: Trace, copies: Int64s) -> Bools:
-    """Whether no host waits for these copies (rows), however late the call returns: those within a device, and those of
-    pinned memory by an asynchronous call. [CUDA Runtime API, API synchronization behavior]"""
-    asynchronous = named(trace, trace.links.launch[copies], ASYNC)
-    return named(trace, copies, WITHIN_DEVICE) | named(trace, copies, PINNED) & asynchronous
+@once
+def necessary_waits(trace: Trace) -> Bools:
+    """Mask of rows (n): the blocking waits but for copies that only returned late, as on an idle device under the
+    profiler, and that no host has to wait for: within a device, and of pinned memory by an asynchronous call. [CUDA
+    Runtime API, API synchronization behavior]"""
+    waits, launch = blocking_waits(trace).copy(), trace.links.launch
+    copies = np.flatnonzero((trace.events.category == Category.COPY) & (launch != ABSENT))
+    copies = copies[waits[launch[copies]] & (trace.events.role[launch[copies]] == Role.COPY)]
+    pinned = named(trace, copies, PINNED) & named(trace, launch[copies], ASYNC)
+    waits[launch[copies[pinned | named(trace, copies, WITHIN_DEVICE)]]] = False
+    return waits
 
 
 def repeated(trace: Trace, waits: Int64s) -> Bools:
