@@ -13,21 +13,6 @@ from tracelens.advice.results import Advice
 from tracelens.analysis import analyze
 from tracelens.loading import load_trace
 
-SETS = (
-    "measured",
-    "calibration",
-    "validation",
-    "unseen",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-)
 Judged = list[tuple[Measured, Advice]]
 WRONG = {
     "measured": 1,
@@ -61,6 +46,7 @@ ERRORS = {
     "eleventh": {"eager": 0.06, "compile": 0.22, "replay": 0.03, "both": 0.1},
 }
 """Bounds of the median error."""
+SETS = tuple(ERRORS)
 
 
 @cache

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.validation.measured import FOLDER, Measured, measured
+from tests.validation.table import SETS
 from tracelens.advice import constants
 from tracelens.advice.blockers import Observation, find_blockers
 from tracelens.advice.facts import Facts, find_facts
@@ -32,21 +33,6 @@ the others. Errors are of step times. The rules around the constants were made w
 `python -m tests.validation split` writes this page, in some minutes.
 
 """
-SETS: Final = (
-    "eleventh",
-    "tenth",
-    "ninth",
-    "eighth",
-    "seventh",
-    "sixth",
-    "fifth",
-    "fourth",
-    "third",
-    "unseen",
-    "validation",
-    "calibration",
-    "measured",
-)
 FITTED: Final = (
     "INFERENCE_HOST", "TRAINING_HOST", "GUARDS", "GENERATED_LAUNCH", "LIBRARY_CALL", "LIBRARY_TRACED",
     "COMPILED_TRAINING", "COMPILED_PARAMETER", "TREE_FLOOR", "REGION_OVERHEAD", "NODE_SPACING", "MEMSET_SPACING",
