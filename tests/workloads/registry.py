@@ -25,6 +25,8 @@ Split = Literal[
     "ninth",
     "tenth",
     "eleventh",
+    "twelfth",
+    "thirteenth",
 ]
 
 ON_GPU: Final = torch.cuda.is_available()
