@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from tracelens.analysis.table import Table
 from tracelens.analysis.threads import find_threads
 from tracelens.model.events import ABSENT, Category, Device, Events, Lanes, Links, Repair, Source, Trace
 from tracelens.model.windows import Window
+from tracelens.reporting.report import Report
+from tracelens.reporting.schema import Document, FindingEntry
 
 BASE_NS = 1_700_000_000_000_000_000
 MS = 1_000_000
@@ -275,3 +277,16 @@ def empty_analysis() -> Analysis:
     parts = {name: dict.fromkeys(entry, 0) for name, entry in full.attribution.parts.items()}
     tables = {name: table.take(np.arange(0)) for name, table in full.tables.items()}
     return replace(full, steps=steps, attribution=Attribution(0, parts), tables=tables)
+
+
+def judged(verdict: str, own: str = "eager", **forms: Form) -> Document:
+    """The document of a step that runs in its own form, with this verdict and some other forms than the advice's."""
+    told = advice()
+    recommendation = replace(told.recommendation, verdict=verdict)
+    return Report(replace(analysis(), form=own), Advice({**told.forms, **forms}, recommendation, ())).document
+
+
+def finding(rule: str, saving_ms: float | None) -> FindingEntry:
+    """A finding of that rule."""
+    told = {"rule": rule, "severity": "info", "title": "t", "saving_ms": saving_ms, "evidence": [], "advice": "Do."}
+    return cast("FindingEntry", told)

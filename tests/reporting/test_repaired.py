@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from tests.reporting import example
+from tracelens.reporting import phrases
+from tracelens.reporting.schema import FindingEntry
+
+
+def test_a_prediction_below_the_device_s_time_says_what_it_counts_on() -> None:
+    document = example.judged("neither")
+    document["attribution"]["classes"]["kernel"]["ns"] = 300_000
+    assert "less than" not in phrases.after_fix(document)
+    document["attribution"]["classes"]["kernel"]["ns"] = 6_000_000
+    assert phrases.after_fix(document).endswith(
+        "That is less than the 2.00 ms that the device works now: it counts on fused kernels."
+    )
+
+
+def test_a_prediction_with_a_late_rank_says_what_its_low_end_counts_on() -> None:
+    document = example.judged("neither")
+    document["attribution"]["classes"]["kernel"]["ns"] = 3_000_000
+    after = document["recommendation"]["after_fix"]
+    assert after is not None
+    after |= {"verdict": "replay", "step_ms": 1.0, "low": 0.4, "high": 1.4}
+    assert phrases.after_fix(document) == "After that: replay, 1.00 ms (predicted 0.40-1.40)."
+    late: FindingEntry = {
+        "rule": "late_rank", "severity": "warning", "title": "", "saving_ms": 2.0, "evidence": [], "advice": ""
+    }  # fmt: skip
+    document["findings"] = [late]
+    assert phrases.after_fix(document).endswith("(predicted 0.40-1.40). At the low end no rank is late for the others.")
