@@ -12,6 +12,7 @@ from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.model.events import ABSENT, Bools, Floats, Int64s
+from tracelens.model.masks import run_starts
 
 EQUAL_PARTS: Final = (2, 3, 4)
 """Equal parts that a tensor is read in."""
@@ -40,7 +41,7 @@ def beside(region: Region, operators: Operators, fused: Int64s, starts: Bools) -
     running = (events.start[work[1:]] < events.end[work[:-1]]) & (stream[1:] != stream[:-1])
     apart = starts | np.append(False, running)[: len(fused)]
     longest = np.maximum.reduceat(operators.elements[fused], np.flatnonzero(apart))
-    return apart & (starts | np.append(True, np.diff(longest) != 0)[np.cumsum(apart) - 1])
+    return apart & (starts | run_starts(longest)[np.cumsum(apart) - 1])
 
 
 def _next_stencil(operators: Operators, fused: Int64s) -> Bools:

@@ -30,6 +30,7 @@ from tracelens.advice.terms import DEVICE, HOST, slower
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s, Role
+from tracelens.model.masks import mask_of
 from tracelens.model.nesting import nearest
 
 
@@ -152,11 +153,9 @@ def _within(region: Region, operators: Int64s) -> int:
     if not len(operators):
         return 0
     events, parent = region.trace.events, region.trace.links.parent
-    wanted = np.zeros(len(events), dtype=np.bool_)
-    wanted[operators] = True
     begun, ended = events.start[operators].min(), events.end[operators].max()
     rows = np.flatnonzero((events.category == Category.OPERATOR) & (events.start >= begun) & (events.start < ended))
-    return int((nearest(parent, rows, wanted) != ABSENT).sum())
+    return int((nearest(parent, rows, mask_of(operators, len(events))) != ABSENT).sum())
 
 
 def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:

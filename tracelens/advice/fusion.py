@@ -22,6 +22,7 @@ from tracelens.advice.schedule import graph_spacing, stretched
 from tracelens.analysis.kinds import is_communication
 from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Int64s, Trace
+from tracelens.model.masks import mask_of
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
 
@@ -166,9 +167,8 @@ def _vanishes_whole(operators: Operators) -> bool:
 
 def _outermost(trace: Trace, operators: Int64s) -> Int64s:
     """The operators that no other of them encloses."""
-    mask = np.zeros(len(trace.events), dtype=np.bool_)
-    mask[operators] = True
-    return operators[nearest(trace.links.parent, trace.links.parent[operators], mask) == ABSENT]
+    others = mask_of(operators, len(trace.events))
+    return operators[nearest(trace.links.parent, trace.links.parent[operators], others) == ABSENT]
 
 
 def _loses_bias(operators: Operators) -> Bools:

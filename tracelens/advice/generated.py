@@ -11,6 +11,7 @@ from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.model.events import Bools, Floats, Int64s
+from tracelens.model.masks import run_starts
 
 
 class Generated:
@@ -165,9 +166,7 @@ class Generated:
 
     def _operators(self) -> Floats:
         """Operators per group."""
-        name = self.operators.name[self.work]
-        fresh = np.append(True, np.diff(name) != 0) if len(name) else np.empty(0, dtype=np.bool_)
-        return self._sum(fresh)
+        return self._sum(run_starts(self.operators.name[self.work]))
 
     def _sum(self, values: Floats | Bools) -> Floats:
         return np.add.reduceat(values.astype(np.float64), self.first) if len(self.first) else np.empty(0)

@@ -13,6 +13,7 @@ from tracelens.analysis.clocks import clocks_agree
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Category, Floats, Int64s, Trace
 from tracelens.model.intervals import length, union
+from tracelens.model.masks import run_starts
 from tracelens.model.names import named
 
 
@@ -53,5 +54,4 @@ def _turns(trace: Trace, work: Int64s) -> Int64s:
 def _gaps(stream: Int64s, start: Int64s, end: Int64s) -> tuple[Int64s, Floats]:
     """(begin, end) of the idle time of a stream before each piece of its work, by stream and start; the time before the
     first of a stream is none."""
-    first = np.append(True, np.diff(stream) != 0)[: len(stream)]
-    return np.where(first, start, np.roll(end, 1)), start.astype(np.float64)
+    return np.where(run_starts(stream), start, np.roll(end, 1)), start.astype(np.float64)

@@ -16,6 +16,7 @@ from tracelens.analysis.results import Analysis
 from tracelens.analysis.tables.syncs import own_waits
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import covered, intersect, length, subtract, union
+from tracelens.model.masks import mask_of
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
 from tracelens.model.once import once
@@ -64,8 +65,7 @@ def computing(analysis: Analysis) -> Int64s:
     events, parent = analysis.trace.events, analysis.trace.links.parent
     spans = (events.category == Category.OPERATOR) | (events.category == Category.RUNTIME) & (events.role == Role.OTHER)
     rows = np.flatnonzero(spans & (events.duration >= UNCLEAR) & (events.phase == ord("X")) & _launching(analysis))
-    long = np.zeros(len(events), dtype=np.bool_)
-    long[rows] = True
+    long = mask_of(rows, len(events))
     calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.role != Role.OTHER))
     while len(rows) and len(calls := calls[calls != ABSENT]):
         long[calls] = False
@@ -203,9 +203,7 @@ def _dispatching(analysis: Analysis) -> Int64s:
     rows = np.flatnonzero(works & (events.phase == ord("X")))
     rows = rows[~named(analysis.trace, rows, _STEP)]
     if len(still := computing(analysis)):
-        inside = np.zeros(len(events), dtype=np.bool_)
-        inside[still] = True
-        rows = rows[nearest(analysis.trace.links.parent, rows, inside) == ABSENT]
+        rows = rows[nearest(analysis.trace.links.parent, rows, mask_of(still, len(events))) == ABSENT]
     return union(events.start[rows], events.end[rows])
 
 

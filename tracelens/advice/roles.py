@@ -15,6 +15,7 @@ from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
+from tracelens.model.masks import mask_of, run_starts
 from tracelens.model.names import bearing, named
 from tracelens.model.nesting import nearest
 
@@ -83,9 +84,7 @@ def _sorts(role: Int64s, operator: Int64s) -> Bools:
     code has no need of it."""
     scatters = np.flatnonzero((role == Role.SCATTER) & (operator != ABSENT))[::-1]
     _, last = np.unique(operator[scatters], return_index=True)
-    before_last = np.zeros(len(role), dtype=np.bool_)
-    before_last[np.delete(scatters, last)] = True
-    return before_last
+    return mask_of(np.delete(scatters, last), len(role))
 
 
 def _over_planes(region: Region) -> Bools:
@@ -115,7 +114,7 @@ def inlined(role: Int64s, elements: Floats, listed: Floats) -> Bools:
 
 def given_in_place(role: Int64s, operator: Int64s, product: Bools, listed: Floats) -> Bools:
     """A concatenation of many tensors whose matrix products come right before: each writes where its part belongs."""
-    products = np.cumsum(product & np.append(True, np.diff(operator) != 0)[: len(operator)])
+    products = np.cumsum(product & run_starts(operator))
     fused = (role != Role.LIBRARY) & (role != Role.VANISHES)
     told = before(np.maximum.accumulate(np.where(fused, products, 0)), 0)
     return (role == Role.POINTWISE) & (listed > C.COPIED_INPUTS) & (products - told >= listed)
@@ -162,8 +161,7 @@ def _differentiates(region: Region) -> Bools:
     rows = np.arange(len(trace.events))
     node, inner = named(trace, rows, P.OWN_NODE), np.flatnonzero(named(trace, rows, P.NODE))
     outer = nearest(trace.links.parent, trace.links.parent[inner], node)
-    runs = np.zeros(len(rows), dtype=np.bool_)
-    runs[outer[outer != ABSENT]] = True
+    runs = mask_of(outer[outer != ABSENT], len(rows))
     return nearest(trace.links.parent, operator, runs) != ABSENT
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from tracelens.loading.assemble import TOO_EARLY, UNTIMED
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace, among
 from tracelens.model.intervals import length, union
+from tracelens.model.masks import mask_of
 from tracelens.model.once import once
 
 HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
@@ -32,9 +33,7 @@ def misplaced_work(trace: Trace) -> Bools:
     """(n) Device work that has none: it begins with the trace, before its launch."""
     events, launch = trace.events, trace.links.launch
     early = np.flatnonzero(events.device_work() & (events.start == 0) & (launch != ABSENT) & bool(misplaced(trace)))
-    found = np.zeros(len(events), dtype=np.bool_)
-    found[early[events.start[launch[early]] > 0]] = True
-    return found
+    return mask_of(early[events.start[launch[early]] > 0], len(events))
 
 
 def device_ids(trace: Trace) -> list[int]:

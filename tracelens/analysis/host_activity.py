@@ -16,6 +16,7 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.threads import Threads
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
+from tracelens.model.masks import mask_of
 from tracelens.model.names import tell_alike
 from tracelens.model.nesting import enclosing_among, nearest
 from tracelens.model.once import once
@@ -112,9 +113,8 @@ def launching_threads(trace: Trace, threads: Threads) -> Bools:
 
 @once
 def _launching(trace: Trace) -> Bools:
-    launch, launching = trace.links.launch, np.zeros(len(trace.lanes) + 1, dtype=np.bool_)
-    launching[trace.events.lane.take(launch[np.flatnonzero(launch != ABSENT)])] = True
-    return launching
+    launch = trace.links.launch
+    return mask_of(trace.events.lane.take(launch[np.flatnonzero(launch != ABSENT)]), len(trace.lanes) + 1)
 
 
 def loading_launches(trace: Trace) -> Bools:
@@ -125,8 +125,7 @@ def loading_launches(trace: Trace) -> Bools:
     kernels = np.flatnonzero((launch != ABSENT) & (events.category == Category.KERNEL))
     kernels = kernels[np.lexsort((launch[kernels], events.start[launch[kernels]]))]
     _, first = np.unique(events.name[kernels], return_index=True)
-    loads = np.zeros(len(events), dtype=np.bool_)
-    loads[launch[kernels[first]]] = True
+    loads = mask_of(launch[kernels[first]], len(events))
     return loads & (events.role == Role.LAUNCH) & (events.duration >= LONG_LAUNCH_NS)
 
 

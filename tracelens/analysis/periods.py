@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.model.events import ABSENT, Int64s, Trace
+from tracelens.model.masks import run_starts
 
 MATCH: Final = 0.98
 """Least share of launches that equal the one a period before."""
@@ -44,7 +45,7 @@ def _launch_sequence(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s]:
     rows, launch = rows[launch != ABSENT], launch[launch != ABSENT]
     order = np.lexsort((trace.events.start[rows], launch, trace.events.start[launch]))
     rows, launch = rows[order], launch[order]
-    first = np.flatnonzero(np.append(True, launch[1:] != launch[:-1])[: len(launch)])
+    first = np.flatnonzero(run_starts(launch))
     if not len(first):
         return launch, launch
     counts = np.diff(np.append(first, len(launch)))

@@ -23,6 +23,7 @@ from tracelens.loading.soundness import DAMAGED
 from tracelens.model import arguments
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, union
+from tracelens.model.masks import mask_of
 from tracelens.model.names import named
 from tracelens.model.once import once
 from tracelens.model.units import counted
@@ -390,7 +391,6 @@ def _calls(trace: Trace, *roles: Role) -> Int64s:
 
 
 @once
-def _has_work(trace: Trace) -> npt.NDArray[np.bool_]:
-    found = np.zeros(len(trace.events), dtype=np.bool_)
-    found[trace.links.launch[trace.links.launch != ABSENT]] = True
-    return found
+def _has_work(trace: Trace) -> Bools:
+    """(n) Whether each call launched device work that is recorded."""
+    return mask_of(trace.links.launch[trace.links.launch != ABSENT], len(trace.events))

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace, among
+from tracelens.model.masks import run_starts
 
 LED: Final = 0.5
 """Least share of a device's launches by the thread that launches most and those that share its streams; below, no
@@ -88,5 +89,5 @@ def _streams(trace: Trace, work: Int64s) -> Int64s:
     stream = (events.device[work].astype(np.int64) << 32) + events.stream[work]
     lane = events.lane.take(trace.links.launch[work]).astype(np.int64)
     # One piece of work mostly goes where the one before it went.
-    changes = np.flatnonzero(np.append(True, (lane[1:] != lane[:-1]) | (stream[1:] != stream[:-1]))[: len(lane)])
+    changes = np.flatnonzero(run_starts(lane, stream))
     return np.unique(np.column_stack((lane[changes], stream[changes])), axis=0)

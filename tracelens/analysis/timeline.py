@@ -23,6 +23,7 @@ from tracelens.analysis.results import Gaps, Timeline
 from tracelens.analysis.threads import Threads, find_threads
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Trace, among
 from tracelens.model.intervals import covered, foremost, inside, union
+from tracelens.model.masks import run_starts
 
 LATENCY_CAP_NS: Final = 100_000
 """From a launch's return to its start on the device; the largest seen on sound traces is 90 us."""
@@ -187,8 +188,7 @@ def _assemble(device: int, busy: _Pieces, idle: _Pieces) -> Timeline:
     start, end = start[order], np.concatenate((busy.end, idle.end))[order]
     part = np.concatenate((busy.part, idle.part))[order]
     gap = np.concatenate((busy.gap, idle.gap))[order]
-    changes = np.append(True, (part[1:] != part[:-1]) | (gap[1:] != gap[:-1]))[: len(start)]
-    first = np.flatnonzero(changes)
+    first = np.flatnonzero(run_starts(part, gap))
     last = np.append(first[1:] - 1, len(start) - 1)[: len(first)]
     return Timeline(device, start[first], end[last], part[first], gap[first])
 
@@ -206,7 +206,7 @@ def _operators(causes: Causes, activity: HostActivity) -> Int32s:
     row = activity.operators.value[row]
     order = np.lexsort((row, gap))
     gap, row, ns = gap[order], row[order], ns[order]
-    first = np.flatnonzero(np.append(True, (gap[1:] != gap[:-1]) | (row[1:] != row[:-1]))[: len(gap)])
+    first = np.flatnonzero(run_starts(gap, row))
     gap, row = gap[first], row[first]
     total = np.add.reduceat(ns, first) if len(first) else ns
     most = np.zeros(len(causes), dtype=np.int64)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tracelens.model import arguments
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
+from tracelens.model.masks import mask_of
 from tracelens.model.names import tell_names
 from tracelens.model.nesting import nearest
 
@@ -86,9 +87,7 @@ def _forward(trace: Trace, host: Int64s) -> Int64s:
     sequence = trace.args.get(arguments.SEQUENCE)
     if sequence is None or not len(sequence.rows):
         return np.full(len(host), ABSENT, dtype=np.int64)
-    tagged = np.zeros(len(trace.events), dtype=np.bool_)
-    tagged[sequence.rows] = True
-    operator = nearest(trace.links.parent, host, tagged)
+    operator = nearest(trace.links.parent, host, mask_of(sequence.rows, len(trace.events)))
     forward = sequence.rows[np.lexsort((trace.events.start[sequence.rows], sequence.values))]
     numbers = sequence.at(forward)
     wanted = sequence.at(operator)
@@ -102,9 +101,7 @@ def _of_call_stacks(trace: Trace, host: Int64s) -> npt.NDArray[np.object_]:
     stacks = trace.args.get(arguments.CALL_STACK)
     if stacks is None or not len(stacks.rows):
         return found
-    stacked = np.zeros(len(trace.events), dtype=np.bool_)
-    stacked[stacks.rows] = True
-    operator = nearest(trace.links.parent, host, stacked)
+    operator = nearest(trace.links.parent, host, mask_of(stacks.rows, len(trace.events)))
     known = np.flatnonzero(operator != ABSENT)
     texts, inverse = np.unique(stacks.at(operator[known]), return_inverse=True)
     told = np.empty(len(texts), dtype=object)

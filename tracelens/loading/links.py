@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Events, Int32s, Int64s, Lanes, Links, among
+from tracelens.model.masks import run_starts
 from tracelens.model.nesting import enclosing, nearest
 
 HOST: Final = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
@@ -104,7 +105,7 @@ def _by_place(work: Rows, process: Processes, calls: Rows) -> Int64s:
     other's, as in files written one behind the other; else ABSENT."""
     calling = np.unique(process[calls])
     rows = np.flatnonzero(np.isin(process, calling))
-    first = rows[np.append(True, np.diff(process[rows]) != 0)]
+    first = rows[run_starts(process[rows])]
     part = np.searchsorted(first, work, side="right") - 1
     if len(first) > len(calling) or not np.isin(np.arange(len(first)), part).all():
         return np.full(len(work), ABSENT, dtype=np.int64)

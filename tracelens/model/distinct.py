@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.events import Int64s
+from tracelens.model.masks import mask_of
 
 _SPARSE: Final = 8
 """Among more numbers than so many for each that is given, sorting those is faster than a mask over all."""
@@ -17,9 +18,7 @@ _SPARSE: Final = 8
 
 def distinct(numbers: npt.NDArray[np.integer], count: int) -> Int64s:
     """The distinct ones of some numbers, all from 0 to below `count`, ascending."""
-    given = np.zeros(count, dtype=np.bool_)
-    given[numbers] = True
-    return np.flatnonzero(given)
+    return np.flatnonzero(mask_of(numbers, count))
 
 
 def distinct_index(numbers: npt.NDArray[np.integer], count: int) -> tuple[Int64s, Int64s]:
