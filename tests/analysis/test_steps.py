@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.build import TraceBuilder
+from tracelens.analysis.extent import device_ids
 from tracelens.analysis.results import Steps
-from tracelens.analysis.steps import device_ids, find_steps
+from tracelens.analysis.steps import find_steps
 from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT, Trace
 

@@ -64,7 +64,7 @@ def computing(analysis: Analysis) -> Int64s:
     single steps of 200 traces, at most 303 us in every step, of splits into very many]"""
     events, parent = analysis.trace.events, analysis.trace.links.parent
     spans = (events.category == Category.OPERATOR) | (events.category == Category.RUNTIME) & (events.role == Role.OTHER)
-    rows = np.flatnonzero(spans & (events.duration >= UNCLEAR) & (events.phase == ord("X")) & _launching(analysis))
+    rows = np.flatnonzero(spans & (events.duration >= UNCLEAR) & events.complete() & _launching(analysis))
     long = mask_of(rows, len(events))
     calls = np.flatnonzero((events.category == Category.RUNTIME) & (events.role != Role.OTHER))
     while len(rows) and len(calls := calls[calls != ABSENT]):
@@ -200,7 +200,7 @@ def _dispatching(analysis: Analysis) -> Int64s:
     """When a thread that launches runs an operator or a call, but those that compute on the host."""
     events = analysis.trace.events
     works = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & _launching(analysis)
-    rows = np.flatnonzero(works & (events.phase == ord("X")))
+    rows = np.flatnonzero(works & events.complete())
     rows = rows[~named(analysis.trace, rows, _STEP)]
     if len(still := computing(analysis)):
         rows = rows[nearest(analysis.trace.links.parent, rows, mask_of(still, len(events))) == ABSENT]

@@ -10,7 +10,6 @@ from tracelens.model.intervals import length, union
 from tracelens.model.masks import mask_of
 from tracelens.model.once import once
 
-HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
 ABSURD_FACTOR = 1.5
 """An event that ends later than this many recorded spans after the trace's base has a broken duration."""
 _MISPLACED = (UNTIMED, TOO_EARLY)
@@ -58,7 +57,7 @@ def believable(trace: Trace) -> Bools:
 
     Annotations and Python frames that never ended may claim seconds in a trace of microseconds."""
     events = trace.events
-    complete = events.phase == ord("X")
+    complete = events.complete()
     sure = complete & among(events.category, _SURE)
     sure = sure if sure.any() else complete
     last = ABSURD_FACTOR * int(events.end[sure].max(initial=0))

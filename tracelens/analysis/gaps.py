@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.analysis.extent import HOST, device_rows, recorded_end
+from tracelens.analysis.extent import device_rows, recorded_end
 from tracelens.analysis.parts import Part
 from tracelens.analysis.threads import Threads
-from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s, Role, Trace, among
+from tracelens.model.events import ABSENT, HOST, Bools, Bytes, Int32s, Int64s, Role, Trace, among
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ def idle(trace: Trace, rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     events = trace.events
     rows = rows[events.duration[rows] > 0]
     devices, own = np.unique(events.device[rows], return_inverse=True)
-    host = among(events.category, HOST) & (events.phase == ord("X"))
+    host = among(events.category, HOST) & events.complete()
     first = np.full(len(devices), events.start[host].min(initial=np.iinfo(np.int64).max))
     last = np.full(len(devices), recorded_end(trace))
     np.minimum.at(first, own, events.start[rows])

@@ -155,7 +155,7 @@ def _expect(prefix: str, number: int, count: int) -> None:
 
 def _bearers(trace: Trace, prefix: str) -> Bools:
     events = trace.events
-    complete = events.phase == ord("X")
+    complete = events.complete()
     if prefix == SYNC:
         return blocking_waits(trace)
     if prefix == DEVICE_EVENT:

@@ -91,7 +91,7 @@ def parts_of(activity: Bytes, otherwise: Part) -> Bytes:
 
 def host_activity(trace: Trace, threads: Threads) -> HostActivity:
     """Activities of those of the steps' threads that launched work."""
-    events, activity, process = trace.events, _activities(trace), _processes(trace)
+    events, activity, process = trace.events, _activities(trace), trace.lanes.process_numbers()
     on_launching = launching_threads(trace, threads).take(events.lane)
     waits = np.flatnonzero(on_launching & (activity == Activity.WAIT))
     doing, operators = _innermost(trace, np.flatnonzero(on_launching & (activity != Activity.NOTHING)), activity)
@@ -141,7 +141,7 @@ def _activities(trace: Trace) -> Bytes:
     activity[calls & (events.role == Role.LOAD) | loading_launches(trace)] = Activity.LOADING
     activity[calls & (events.role == Role.ALLOC)] = Activity.ALLOCATION
     activity[blocking_waits(trace)] = Activity.WAIT
-    activity[events.phase != ord("X")] = Activity.NOTHING
+    activity[~events.complete()] = Activity.NOTHING
     return activity
 
 
@@ -190,8 +190,3 @@ def _holdups(trace: Trace, activity: Bytes, process: Int32s) -> Segments:
     long = (events.role == Role.LAUNCH) & (events.duration >= LONG_LAUNCH_NS) & (activity != Activity.NOTHING)
     rows = np.flatnonzero(long | (activity == Activity.ALLOCATION))
     return by_rank(process[events.lane[rows]], events.start[rows], events.end[rows], activity[rows])
-
-
-def _processes(trace: Trace) -> Int32s:
-    numbers = {pid: number for number, pid in enumerate(dict.fromkeys(trace.lanes.pid))}
-    return np.array([numbers[pid] for pid in trace.lanes.pid], dtype=np.int32)

@@ -154,7 +154,7 @@ def launch_period(trace: Trace, rows: Int64s) -> Marks | None:
 def _annotations(trace: Trace, lanes: Bools) -> Int64s:
     """Rows of the lanes' annotations by start; early profilers recorded them as operators."""
     events = trace.events
-    marking = among(events.category, (Category.ANNOTATION, Category.OPERATOR)) & (events.phase == ord("X"))
+    marking = among(events.category, (Category.ANNOTATION, Category.OPERATOR)) & events.complete()
     rows = np.flatnonzero(marking)
     rows = rows[lanes[events.lane[rows]]]
     return rows[np.argsort(events.start[rows], kind="stable")]

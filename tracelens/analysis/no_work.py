@@ -40,7 +40,7 @@ def why_nothing_ran(trace: Trace, steps: Steps) -> str:
 
 def _why_unreadable(trace: Trace) -> str:
     """That a file holds nothing, or events of no known category; "" for others."""
-    complete = trace.events.phase == ord("X")
+    complete = trace.events.complete()
     if not complete.any():
         return (
             "the file holds no event with a duration; give the file that export_chrome_trace wrote after the recording"

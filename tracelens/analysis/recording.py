@@ -159,7 +159,7 @@ def short_host_us(trace: Trace) -> float | None:
     """Time in us that a tenth of the operators and calls stays below, which hardly ever wait for the device; waits
     and launches of graphs, which take as long as these are, apart. None where there are too few to tell."""
     events = trace.events
-    timed = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & (events.phase == ord("X"))
+    timed = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & events.complete()
     rows = np.flatnonzero(timed & ~among(events.role, (Role.SYNC, Role.GRAPH_LAUNCH)))
     return float(np.percentile(events.duration[rows], 10)) / 1000 if len(rows) >= ENOUGH_HOST_EVENTS else None
 
@@ -185,14 +185,14 @@ def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
 
 def mended_share(trace: Trace) -> float | None:
     """Share of all complete events that are damaged, so that a time or an argument may be cut."""
-    complete = int((trace.events.phase == ord("X")).sum())
+    complete = int(trace.events.complete().sum())
     mended = sum(repair.count for repair in trace.repairs if repair.kind == DAMAGED)
     return mended / complete if complete else None
 
 
 def misplaced_share(trace: Trace, device: int) -> float | None:
     """Share of all complete events whose time is not known; of the device's work, where that is more."""
-    complete, work = int((trace.events.phase == ord("X")).sum()), device_rows(trace, device)
+    complete, work = int(trace.events.complete().sum()), device_rows(trace, device)
     of_work = float(misplaced_work(trace)[work].mean()) if len(work) else 0.0
     return max(misplaced(trace) / complete, of_work) if complete else None
 
@@ -200,7 +200,7 @@ def misplaced_share(trace: Trace, device: int) -> float | None:
 def unread_share(trace: Trace, work: Int64s) -> float | None:
     """Share of all complete events that give a name, a category, a duration, a number or arguments that cannot be read,
     or whose kind cannot; of the device's work (rows) that of events without a duration, where that is more."""
-    complete = int((trace.events.phase == ord("X")).sum())
+    complete = int(trace.events.complete().sum())
     count = {kind: sum(repair.count for repair in trace.repairs if repair.kind == kind) for kind in _UNREAD}
     endless = min(sum(count[kind] for kind in _UNTIMED), int((trace.events.duration[work] == 0).sum()))
     return min(max(sum(count.values()) / complete, endless / max(len(work), 1)), 1.0) if complete else None
@@ -302,7 +302,7 @@ def _building(trace: Trace) -> Bools:
     told = np.flatnonzero(among(events.category, (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)))
     mask = (events.category == Category.RUNTIME) & (events.role == Role.CAPTURE)
     mask[told] = named(trace, told, _BUILDING)
-    return mask & (events.phase == ord("X"))
+    return mask & events.complete()
 
 
 def deferred_share(trace: Trace, steps: Steps, device: int) -> float | None:
@@ -342,7 +342,7 @@ def longest_event(trace: Trace, device: int) -> float | None:
     """Length of the device's longest event over the time in which events began: what no broken duration makes
     longer."""
     events, work = trace.events, device_rows(trace, device)
-    start = events.start[events.phase == ord("X")]
+    start = events.start[events.complete()]
     began = int(start.max() - start.min()) if len(start) else 0
     return float(events.duration[work].max()) / began if len(work) and began else None
 

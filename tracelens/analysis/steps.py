@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tracelens.analysis.extent import HOST, device_ids, device_rows, misplaced_work, recorded_end
+from tracelens.analysis.extent import device_rows, misplaced_work, recorded_end
 from tracelens.analysis.marks import (
     Marks,
     device_steps,
@@ -22,11 +22,9 @@ from tracelens.analysis.results import Steps
 from tracelens.analysis.strangers import strangers
 from tracelens.analysis.threads import Threads, find_threads
 from tracelens.errors import UsageError
-from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Trace, among
+from tracelens.model.events import ABSENT, HOST, Bools, Category, Int32s, Int64s, Trace, among
 from tracelens.model.units import duration
 from tracelens.model.windows import Window
-
-__all__ = ["device_ids", "find_steps"]
 
 WARM_UP: Final = 1.15
 """A first step longer than this times the median of the others is left out."""

@@ -22,7 +22,7 @@ def blocking_waits(trace: Trace) -> Bools:
     """Mask of rows (n): synchronisations, and copies that return only after they ended on the device; none of these
     where the clocks do not tell."""
     events = trace.events
-    calls = (events.category == Category.RUNTIME) & (events.phase == ord("X"))
+    calls = (events.category == Category.RUNTIME) & events.complete()
     waits = calls & (events.role == Role.SYNC)
     copies = np.flatnonzero(calls & (events.role == Role.COPY))
     waits[copies] = _outlast_their_work(trace, copies)

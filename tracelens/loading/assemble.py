@@ -13,12 +13,13 @@ from tracelens.loading.fields import SPARSE_KINDS, Kind
 from tracelens.loading.framing import chars_in
 from tracelens.loading.growing import GrowingArray
 from tracelens.loading.numbers import LONGEST_DURATION, integer
-from tracelens.loading.pairs import COMPLETE, complete_pairs
+from tracelens.loading.pairs import complete_pairs
 from tracelens.loading.repairs import RepairLog
 from tracelens.loading.vocabulary import PHASES, role
 from tracelens.model.distinct import distinct
 from tracelens.model.events import (
     ABSENT,
+    COMPLETE,
     DEVICE_WORK,
     NO_STREAM,
     Bools,
@@ -33,13 +34,14 @@ from tracelens.model.events import (
 )
 
 UNKNOWN_PHASES: Final = "events of an unknown phase"
-_IS_PHASE: Final = chars_in(b"BEXiICMPVvRcabneSTpFstfNOD(),")
-"""By byte, whether it is the `ph` of a kind of event that the format knows."""
-_SECOND: Final = 1_000_000_000
-_MOST_DEVICES: Final = 1024
 NEGATIVE: Final = "negative durations"
 UNTIMED: Final = "events without a time"
 TOO_EARLY: Final = "times before the trace begins"
+_IS_PHASE: Final = chars_in(b"BEXiICMPVvRcabneSTpFstfNOD(),")
+"""By byte, whether it is the `ph` of a kind of event that the format knows."""
+_SECOND: Final = 1_000_000_000
+"""ns."""
+_MOST_DEVICES: Final = 1024
 """A device event's pid beyond this is a process, not a device."""
 
 

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Events, Int32s, Int64s, Lanes, Links, among
+from tracelens.model.events import ABSENT, HOST, SUBMITS, Bools, Category, Events, Int32s, Int64s, Lanes, Links, among
 from tracelens.model.masks import run_starts
 from tracelens.model.nesting import enclosing, nearest
 
-HOST: Final = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
-COMPLETE: Final = ord("X")
 Rows: TypeAlias = npt.NDArray[np.integer]
 Processes: TypeAlias = npt.NDArray[np.integer]
 
 
 def link(events: Events, lanes: Lanes) -> Links:
     """Links of all events; every array has one entry per event."""
-    process = _processes(events, lanes)
+    process = lanes.process_numbers().take(events.lane)
     parent = _parents(events)
     launch = _launches(events, process)
     return Links(launch, _operators(events, process, parent, launch), parent)
 
 
-def _processes(events: Events, lanes: Lanes) -> Int32s:
-    """Number of the process of each event."""
-    numbers = {pid: number for number, pid in enumerate(dict.fromkeys(lanes.pid))}
-    return np.array([numbers[pid] for pid in lanes.pid] or [0], dtype=np.int32).take(events.lane)
-
-
 def _parents(events: Events) -> Int32s:
-    rows = np.flatnonzero(among(events.category, HOST) & (events.phase == COMPLETE))
+    rows = np.flatnonzero(among(events.category, HOST) & events.complete())
     start, end = events.start[rows], events.duration[rows]
     end += start
     inner = enclosing(events.lane[rows], start, end)

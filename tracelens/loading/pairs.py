@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.loading.batch import NO_TIME
-from tracelens.model.events import Bools, Bytes, Category, Int32s, Int64s
+from tracelens.model.events import COMPLETE, Bools, Bytes, Category, Int32s, Int64s
 
 BEGIN: Final = ord("B")
 END: Final = ord("E")
-COMPLETE: Final = ord("X")
 Rows: TypeAlias = npt.NDArray[np.integer]
 
 

@@ -74,9 +74,14 @@ class Role(IntEnum):
     """A stream is told to wait for an event; the host does not wait."""
 
 
+HOST = (Category.OPERATOR, Category.ANNOTATION, Category.RUNTIME, Category.PYTHON)
+"""Categories of what the program does on the host."""
 DEVICE_WORK = (Category.KERNEL, Category.COPY, Category.MEMSET)
+"""Categories of what occupies a device."""
 SUBMITS = (Role.LAUNCH, Role.GRAPH_LAUNCH, Role.COPY, Role.MEMSET)
 """Roles of calls that submit device work."""
+COMPLETE = ord("X")
+"""The phase of an event with its own duration."""
 
 
 def among(codes: Bytes, wanted: Iterable[int]) -> Bools:
@@ -92,7 +97,7 @@ class Written:
     """Columns of n events in file order, as the file gives them. Absent integers are ABSENT (streams: NO_STREAM)."""
 
     phase: Bytes
-    """ASCII code of `ph` (ord("X") complete, "i" instant, "s"/"f" flow, "M" metadata, "C" counter)."""
+    """ASCII code of `ph` ("X" complete, "i" instant, "s"/"f" flow, "M" metadata, "C" counter)."""
     category: Bytes
     name: Int32s
     """Index into Trace.names."""
@@ -125,6 +130,10 @@ class Events(Written):
     role: Bytes
     """What a RUNTIME call does (Role)."""
 
+    def complete(self) -> Bools:
+        """Mask of the events with a duration of their own."""
+        return self.phase == COMPLETE
+
     @cached_property
     def end(self) -> Int64s:
         """ns after Trace.base_ns."""
@@ -133,8 +142,7 @@ class Events(Written):
     @once
     def device_work(self) -> Bools:
         """Mask of complete events that occupy a device: kernels, copies, memsets."""
-        work = among(self.category, DEVICE_WORK) & (self.phase == ord("X"))
-        return work & (self.device != ABSENT)
+        return among(self.category, DEVICE_WORK) & self.complete() & (self.device != ABSENT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +175,11 @@ class Lanes:
 
     def __len__(self) -> int:
         return len(self.pid)
+
+    def process_numbers(self) -> Int32s:
+        """(lanes) Number of the process of each, from 0 in the order in which they are met."""
+        numbers = {pid: number for number, pid in enumerate(dict.fromkeys(self.pid))}
+        return np.array([numbers[pid] for pid in self.pid], dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

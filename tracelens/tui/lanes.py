@@ -212,7 +212,7 @@ def _nested(trace: Trace, rows: Int64s, title: str, kind: LaneKind) -> list[Lane
 
 
 def _host_rows(trace: Trace, category: Category) -> Int64s:
-    return np.flatnonzero((trace.events.category == category) & (trace.events.phase == ord("X")))
+    return np.flatnonzero((trace.events.category == category) & trace.events.complete())
 
 
 def _levels(trace: Trace, rows: Int64s) -> Int64s:

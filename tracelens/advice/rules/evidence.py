@@ -27,7 +27,7 @@ PREPARING: Final = ("dispatch.framework", "dispatch.python", "launch.api", "laun
 
 def in_steps(analysis: Analysis, mask: Bools) -> Int64s:
     """Rows of the mask (n) that the counted steps own: device work that they launched, host events begun in them."""
-    return np.flatnonzero(mask & (analysis.steps.owner != ABSENT) & (analysis.trace.events.phase == ord("X")))
+    return np.flatnonzero(mask & (analysis.steps.owner != ABSENT) & analysis.trace.events.complete())
 
 
 def spans(analysis: Analysis, pattern: re.Pattern[str], categories: tuple[Category, ...] = SPANS) -> Int64s:
@@ -124,7 +124,7 @@ def frame_at(analysis: Analysis, time: int) -> str | None:
     """Name of the innermost Python frame that runs at a time in ns; None where none is recorded."""
     events = analysis.trace.events
     frames = np.flatnonzero(
-        (events.category == Category.PYTHON) & (events.start <= time) & (events.end > time) & (events.phase == ord("X"))
+        (events.category == Category.PYTHON) & (events.start <= time) & (events.end > time) & events.complete()
     )
     if not len(frames):
         return None

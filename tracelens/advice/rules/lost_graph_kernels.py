@@ -23,7 +23,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     theirs are not counted, so all launches of the trace are looked at."""
     del forms
     events = analysis.trace.events
-    launches = (events.category == Category.RUNTIME) & (events.role == Role.GRAPH_LAUNCH) & (events.phase == ord("X"))
+    launches = (events.category == Category.RUNTIME) & (events.role == Role.GRAPH_LAUNCH) & events.complete()
     rows = np.flatnonzero(launches)
     lost = rows[~np.isin(rows, analysis.trace.links.launch)]
     if len(lost) <= LOST * len(rows):

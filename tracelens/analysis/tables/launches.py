@@ -16,7 +16,7 @@ def owned_launches(trace: Trace, steps: Steps, device: int) -> Int64s:
 
     A call that no device work is linked to counts for every device."""
     events, launch = trace.events, trace.links.launch
-    calls = (events.category == Category.RUNTIME) & among(events.role, SUBMITS) & (events.phase == ord("X"))
+    calls = (events.category == Category.RUNTIME) & among(events.role, SUBMITS) & events.complete()
     elsewhere = np.zeros(len(events), dtype=np.bool_)
     for here in (False, True):
         work = (launch != ABSENT) & ((events.device == device) == here)

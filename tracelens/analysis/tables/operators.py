@@ -24,7 +24,7 @@ _STEP: Final = re.compile(r"^ProfilerStep#")
 
 def operator_rows(trace: Trace) -> Bools:
     """Mask (n) of the complete operator events."""
-    return (trace.events.category == Category.OPERATOR) & (trace.events.phase == ord("X"))
+    return (trace.events.category == Category.OPERATOR) & trace.events.complete()
 
 
 def self_ns(trace: Trace) -> Int64s:
