@@ -30,7 +30,7 @@ def allocation_repair(analysis: Analysis) -> str:
     events = analysis.trace.events
     calls = np.flatnonzero((events.role == Role.ALLOC) & (analysis.steps.owner != ABSENT))
     calls = calls[np.argsort(events.start[calls], kind="stable")]
-    frees = named(analysis.trace, calls, FREE) if len(calls) else np.zeros(0, dtype=np.bool_)
+    frees = named(analysis.trace, calls, FREE)
     if not frees.any():
         return GROWING
     times = np.count_nonzero(frees & ~np.append(False, frees[:-1])[: len(frees)])

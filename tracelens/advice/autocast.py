@@ -54,8 +54,6 @@ def _of_parameter(own: list[Json], layer: list[Json]) -> tuple[float]:
 
 def is_autocast(trace: Trace) -> bool:
     """Whether matrix products or convolutions convert their own arguments."""
-    operators = np.flatnonzero(trace.events.category == Category.OPERATOR)
-    casts = operators[named(trace, operators, CAST)] if len(operators) else operators
-    parents = trace.links.parent[casts]
+    parents = trace.links.parent[bearing(trace, CAST, Category.OPERATOR)]
     parents = distinct(parents[parents != ABSENT], len(trace.events))
-    return bool(len(parents) and named(trace, parents, CASTING).any())
+    return bool(named(trace, parents, CASTING).any())

@@ -25,7 +25,7 @@ from tracelens.analysis.table import Table
 from tracelens.analysis.typical import of_typical_steps
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role
 from tracelens.model.intervals import covered, length
-from tracelens.model.names import named
+from tracelens.model.names import bearing, named
 from tracelens.model.nesting import nearest
 from tracelens.model.units import percent
 
@@ -144,7 +144,7 @@ def _between(region: Region) -> int:
 def _copies(analysis: Analysis, pattern: re.Pattern[str]) -> Int64s:
     events = analysis.trace.events
     rows = np.flatnonzero((events.category == Category.COPY) & (analysis.steps.owner != ABSENT))
-    return rows[named(analysis.trace, rows, pattern)] if len(rows) else rows
+    return rows[named(analysis.trace, rows, pattern)]
 
 
 def _pageable(analysis: Analysis) -> Observation | None:
@@ -200,12 +200,9 @@ def _changes(region: Region) -> Observation | None:
 
 def _host_optimizer(analysis: Analysis) -> Observation | None:
     """Optimizers that are not capturable count their steps in host tensors and read them in every step."""
-    trace, events = analysis.trace, analysis.trace.events
-    spans = np.flatnonzero(events.category == Category.ANNOTATION)
-    optimizer = np.zeros(len(events), dtype=np.bool_)
-    optimizer[spans] = named(trace, spans, OPTIMIZER)
-    reads = np.flatnonzero(events.category == Category.OPERATOR)
-    reads = reads[named(trace, reads, SCALAR_READ)] if len(reads) else reads
+    trace = analysis.trace
+    optimizer = bearing(trace, OPTIMIZER, Category.ANNOTATION)
+    reads = np.flatnonzero(bearing(trace, SCALAR_READ, Category.OPERATOR))
     reads = reads[(nearest(trace.links.parent, reads, optimizer) != ABSENT) & ~_reaches_device(analysis, reads)]
     counts = _per_step(analysis, reads)
     if not counts.sum():
@@ -218,9 +215,8 @@ def _host_optimizer(analysis: Analysis) -> Observation | None:
 def _reaches_device(analysis: Analysis, operators: Int64s) -> Bools:
     """Whether an operator made a call that submits or awaits device work."""
     events = analysis.trace.events
-    reaches = np.zeros(len(events) + 1, dtype=np.bool_)
-    reaches[analysis.trace.links.operator[events.category == Category.RUNTIME]] = True
-    return reaches[operators]
+    calling = analysis.trace.links.operator[events.category == Category.RUNTIME]
+    return np.isin(operators, calling[calling != ABSENT])
 
 
 def _allocations(analysis: Analysis, typical: float, whose: str) -> Observation | None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from tracelens.advice.repairs import repair
 from tracelens.analysis.results import Analysis
-from tracelens.model.events import Bools, Category, Int64s, Trace, among
-from tracelens.model.names import named
+from tracelens.model.events import Bools, Category, Int64s, Trace
+from tracelens.model.names import bearing, named
 
 CHECK: Final = re.compile(r"^aten::_amp_foreach_non_finite_check_and_unscale_$")
 UPDATE: Final = re.compile(r"^aten::_amp_update_scale_$")
@@ -53,5 +53,4 @@ def _scalers_own(trace: Trace, waits: Int64s) -> Bools:
 
 def _found(trace: Trace, pattern: re.Pattern[str]) -> Int64s:
     """Rows of the operators and annotations of a name."""
-    rows = np.flatnonzero(among(trace.events.category, (Category.OPERATOR, Category.ANNOTATION)))
-    return rows[named(trace, rows, pattern)] if len(rows) else rows
+    return np.flatnonzero(bearing(trace, pattern, Category.OPERATOR, Category.ANNOTATION))

@@ -10,9 +10,9 @@ import numpy as np
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.analysis.results import Steps
 from tracelens.analysis.tables.kernels import owned_work
-from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace, among
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
 from tracelens.model.forms import FORMS
-from tracelens.model.names import named
+from tracelens.model.names import bearing
 from tracelens.model.nesting import nearest
 
 DOMINANT: Final = 0.7
@@ -56,8 +56,5 @@ def _compiled(trace: Trace, work: Int64s, replayed: Bools) -> Bools:
 
 
 def _in_compiled_region(trace: Trace, launch: Int64s) -> Bools:
-    events = trace.events
-    spans = np.flatnonzero(among(events.category, (Category.OPERATOR, Category.ANNOTATION)))
-    region = np.zeros(len(events), dtype=np.bool_)
-    region[spans] = named(trace, spans, _COMPILED_REGION)
+    region = bearing(trace, _COMPILED_REGION, Category.OPERATOR, Category.ANNOTATION)
     return nearest(trace.links.parent, launch, region) != ABSENT

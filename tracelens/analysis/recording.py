@@ -24,7 +24,7 @@ from tracelens.model import arguments
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, union
 from tracelens.model.masks import mask_of
-from tracelens.model.names import named
+from tracelens.model.names import bearing, named
 from tracelens.model.once import once
 from tracelens.model.units import counted
 
@@ -298,11 +298,10 @@ def building_share(trace: Trace, steps: Steps) -> float | None:
 
 
 def _building(trace: Trace) -> Bools:
+    """(n) Whether each event captures or instantiates a graph, or compiles."""
     events = trace.events
-    told = np.flatnonzero(among(events.category, (Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)))
-    mask = (events.category == Category.RUNTIME) & (events.role == Role.CAPTURE)
-    mask[told] = named(trace, told, _BUILDING)
-    return mask & events.complete()
+    builds = bearing(trace, _BUILDING, Category.OPERATOR, Category.ANNOTATION, Category.PYTHON)
+    return ((events.category == Category.RUNTIME) & (events.role == Role.CAPTURE) | builds) & events.complete()
 
 
 def deferred_share(trace: Trace, steps: Steps, device: int) -> float | None:

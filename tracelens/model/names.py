@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracelens.model.distinct import distinct
-from tracelens.model.events import Bools, Int64s, Trace
+from tracelens.model.events import Bools, Category, Int64s, Trace, among
+from tracelens.model.masks import mask_of
 from tracelens.model.once import once
 
 _DIGITS: Final = "0123456789"
@@ -87,6 +88,9 @@ def named(trace: Trace, rows: npt.NDArray[np.integer], pattern: re.Pattern[str])
     return tell_alike(trace, rows, lambda name: pattern.search(name) is not None, np.bool_)
 
 
-def bearing(trace: Trace, pattern: re.Pattern[str]) -> Bools:
-    """`named` of all the trace's events."""
-    return _tell_alike(trace, trace.events.name, lambda name: pattern.search(name) is not None, np.bool_)
+def bearing(trace: Trace, pattern: re.Pattern[str], *categories: Category) -> Bools:
+    """(n) `named` of all the trace's events, or of those of some categories; others bear no such name."""
+    if not categories:
+        return _tell_alike(trace, trace.events.name, lambda name: pattern.search(name) is not None, np.bool_)
+    rows = np.flatnonzero(among(trace.events.category, categories))
+    return mask_of(rows[named(trace, rows, pattern)], len(trace.events))

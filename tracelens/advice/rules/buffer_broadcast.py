@@ -22,8 +22,8 @@ COALESCING: Final = re.compile(r"flatten_dense_tensors|^aten::narrow$|broadcast"
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on broadcasts launched inside DistributedDataParallel.forward in most steps."""
     rows = evidence.work(analysis, Category.KERNEL)
-    rows = rows[named(analysis.trace, rows, BROADCAST)] if len(rows) else rows
-    sent = rows[evidence.under(analysis, rows, FORWARD)] if len(rows) else rows
+    rows = rows[named(analysis.trace, rows, BROADCAST)]
+    sent = rows[evidence.under(analysis, rows, FORWARD)]
     if not len(sent) or not evidence.counts(analysis, sent).all():
         return None
     handling = evidence.spans(analysis, COALESCING, (Category.OPERATOR,))

@@ -15,7 +15,7 @@ from tracelens.analysis.results import Analysis
 from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import intersect, length, union
-from tracelens.model.names import alike, named
+from tracelens.model.names import alike, bearing
 from tracelens.model.nesting import nearest
 from tracelens.model.once import once
 
@@ -69,10 +69,8 @@ def under(analysis: Analysis, rows: npt.NDArray[np.integer], pattern: re.Pattern
     """Whether each row, or the call that launched it, lies in an operator or annotation of such a name."""
     trace = analysis.trace
     host = np.where(trace.events.device_work()[rows], trace.links.launch[rows], rows)
-    around = np.flatnonzero(among(trace.events.category, (Category.OPERATOR, Category.ANNOTATION)))
-    wanted = np.zeros(len(trace.events), dtype=np.bool_)
-    wanted[around] = named(trace, around, pattern) if len(around) else False
-    return nearest(trace.links.parent, host, wanted) != ABSENT
+    around = bearing(trace, pattern, Category.OPERATOR, Category.ANNOTATION)
+    return nearest(trace.links.parent, host, around) != ABSENT
 
 
 def spent(analysis: Analysis, rows: Int64s) -> Int64s:

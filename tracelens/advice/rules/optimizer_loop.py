@@ -27,7 +27,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on many kernels of single tensors inside Optimizer.step while the device waits for the host."""
     rows = evidence.work(analysis, Category.KERNEL)
     rows = rows[evidence.under(analysis, rows, OPTIMIZER)]
-    single = rows[~named(analysis.trace, rows, BATCHED)] if len(rows) else rows
+    single = rows[~named(analysis.trace, rows, BATCHED)]
     each = len(single) / max(len(analysis.window.tiles), 1)
     if each < MANY:
         return None
