@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.analysis.recording import is_alike, stacked
+from tracelens.analysis.work import is_alike, stacked
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Int64s, Trace
 

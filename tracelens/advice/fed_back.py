@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracelens.advice.arguments import parsed
-from tracelens.analysis.recording import stacked
+from tracelens.analysis.work import stacked
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Int64s, Trace
 

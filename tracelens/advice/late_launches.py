@@ -10,6 +10,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.inner_waits import TO_HOST
 from tracelens.advice.patterns import FROM_HOST
 from tracelens.analysis.clocks import clocks_agree
+from tracelens.analysis.extent import device_rows
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Category, Floats, Int64s, Trace
 from tracelens.model.intervals import length, union
@@ -27,7 +28,7 @@ def late_launches(analysis: Analysis) -> float:
     trace, events = analysis.trace, analysis.trace.events
     if not clocks_agree(trace):
         return inf
-    work = np.flatnonzero(events.device_work() & (events.device == analysis.device))
+    work = device_rows(trace, analysis.device)
     work = work[np.lexsort((events.start[work], events.stream[work]))]
     launch = trace.links.launch[work]
     ready = np.where(launch == ABSENT, inf, events.end[launch] + C.LAUNCH_LATENCY)

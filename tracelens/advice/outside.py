@@ -3,17 +3,19 @@ operators that compute on the host."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from tracelens.analysis.clocks import clocks_agree
+from tracelens.analysis.extent import device_rows
 from tracelens.analysis.host_activity import INPUT, launching_threads
+from tracelens.analysis.marks import STEP_NUMBER
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.tables.syncs import own_waits
+from tracelens.analysis.timeline import DISPATCH
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
 from tracelens.model.intervals import covered, intersect, length, subtract, union
 from tracelens.model.masks import mask_of
@@ -27,9 +29,6 @@ steps without such work, with_stack included; an operator takes 5 to 50 us]"""
 UNCLEAR: Final = 300_000
 """ns without any operator that may be either, where every step has as much. [H200: up to 426 us in every step of 3 of
 200 traces without such work, 478 us in single ones]"""
-DISPATCH: Final = tuple(part for part in Part if part.name.startswith("DISPATCH_"))
-_STEP: Final = re.compile(r"^ProfilerStep#")
-"""Early profilers record steps as operators."""
 
 
 @once
@@ -170,7 +169,8 @@ def _behind_launches(analysis: Analysis, idle: Int64s) -> float:
     """Ns of the interval set that device work launched since the last wait before is long enough to hide."""
     trace, events = analysis.trace, analysis.trace.events
     ended = np.append(np.iinfo(np.int64).min, np.sort(events.end[own_waits(trace, analysis.steps)]))
-    work = np.flatnonzero(events.device_work() & (events.device == analysis.device) & (trace.links.launch != ABSENT))
+    work = device_rows(trace, analysis.device)
+    work = work[trace.links.launch[work] != ABSENT]
     launched = events.start[trace.links.launch[work]]
     order = np.argsort(launched, kind="stable")
     behind = np.append(0, np.cumsum(events.duration[work][order]))
@@ -201,7 +201,7 @@ def _dispatching(analysis: Analysis) -> Int64s:
     events = analysis.trace.events
     works = among(events.category, (Category.OPERATOR, Category.RUNTIME)) & _launching(analysis)
     rows = np.flatnonzero(works & events.complete())
-    rows = rows[~named(analysis.trace, rows, _STEP)]
+    rows = rows[~named(analysis.trace, rows, STEP_NUMBER)]
     if len(still := computing(analysis)):
         rows = rows[nearest(analysis.trace.links.parent, rows, mask_of(still, len(events))) == ABSENT]
     return union(events.start[rows], events.end[rows])

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.analysis.results import Steps
-from tracelens.analysis.tables.kernels import owned_work
+from tracelens.analysis.work import owned_work
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
 from tracelens.model.forms import FORMS
 from tracelens.model.names import bearing

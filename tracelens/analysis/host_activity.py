@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.analysis.marks import STEP_NUMBER
 from tracelens.analysis.parts import Part
 from tracelens.analysis.threads import Threads
 from tracelens.analysis.waits import blocking_waits
@@ -53,7 +54,6 @@ _COMPILER: Final = re.compile(
     r"TorchDynamo Cache Lookup|Torch-Compiled Region|## Call CompiledFxGraph|Pregraph bytecode|AOTDispatcher"
     r"|^CompiledFunction|\(dynamo_timed\)|CUDAGraphNode\.record|^triton_"
 )
-_STEP: Final = re.compile(r"^ProfilerStep#")
 _FRAMEWORK_ANNOTATION: Final = re.compile(r"^Optimizer\.|^autograd::")
 
 
@@ -155,7 +155,7 @@ def _loading_batches(trace: Trace, activity: Bytes) -> Int64s:
 
 
 def _by_name(name: str, *, operator: bool) -> Activity:
-    if _STEP.search(name):
+    if STEP_NUMBER.search(name):
         return Activity.NOTHING
     if INPUT.search(name):
         return Activity.INPUT

@@ -27,6 +27,8 @@ COVERAGE: Final = 0.8
 MOST_NAMED: Final = 8
 """Annotations that an error names."""
 PROFILER_STEP: Final = "ProfilerStep"
+STEP_NUMBER: Final = re.compile(r"^ProfilerStep#")
+"""How the profiler names its steps, which early ones record as operators."""
 _STEP: Final = re.compile(r"^ProfilerStep#\d+$")
 _ORDERED: Final = tuple(map(re.compile, (r"^Optimizer\.zero_grad#", r"^Optimizer\.step#", r"DataLoader\S*__next__")))
 _NOT_A_STEP: Final = re.compile(

@@ -5,17 +5,15 @@ Each returns None when the trace has nothing to measure it on."""
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tracelens.analysis.extent import device_rows, misplaced, misplaced_work
 from tracelens.analysis.marks import SAME_WORK, lanes_with_steps
 from tracelens.analysis.results import Steps
 from tracelens.analysis.strangers import processes
-from tracelens.analysis.tables.columns import in_tiles
+from tracelens.analysis.work import is_alike, launched_work, owned_work, stacked
 from tracelens.loading.assemble import NEGATIVE, UNKNOWN_PHASES
 from tracelens.loading.batch import OUT_OF_RANGE
 from tracelens.loading.careful import NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_DURATION, NO_NAME
@@ -51,38 +49,6 @@ _UNTIMED: Final = (NO_DURATION, NEGATIVE, OUT_OF_RANGE)
 """Repairs that may leave an event without a duration."""
 _UNREAD: Final = (NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_NAME, UNKNOWN_PHASES, *_UNTIMED)
 """Repairs that count events of which something is not known."""
-
-
-def work_in_window(trace: Trace, steps: Steps, device: int) -> Int64s:
-    """Rows of a device's work that shares time with the window, in start order."""
-    events = trace.events
-    rows = np.flatnonzero(events.device_work() & (events.device == device))
-    rows = rows[in_tiles(steps.window, events.start[rows], events.end[rows])]
-    return rows[np.argsort(events.start[rows], kind="stable")]
-
-
-def launched_work(trace: Trace, steps: Steps, device: int) -> dict[int, Int64s]:
-    """Device work of each counted step that has any, in launch order."""
-    events = trace.events
-    work = np.flatnonzero((steps.owner != ABSENT) & events.device_work() & (events.device == device))
-    work = work[trace.links.launch[work] != ABSENT]
-    call = trace.links.launch[work]
-    work = work[np.lexsort((events.start[work], events.start[call], steps.owner[work]))]
-    launching, first = np.unique(steps.owner[work], return_index=True)
-    bounds = pairwise([*first.tolist(), len(work)])
-    return {step: work[begin:end] for step, (begin, end) in zip(launching.tolist(), bounds, strict=True)}
-
-
-def is_alike(runs: list[Int64s], column: npt.NDArray[np.integer]) -> bool:
-    """Whether a column reads the same over every run of rows."""
-    if len(set(map(len, runs))) > 1:
-        return False
-    return not runs or bool((column[stacked(runs)] == column[runs[0]]).all())
-
-
-def stacked(runs: list[Int64s]) -> Int64s:
-    """(runs, work) Runs of one length below each other; np.vstack takes several times as long for hundreds of them."""
-    return np.concatenate(runs).reshape(len(runs), -1)
 
 
 def duplicate_share(trace: Trace, work: Int64s) -> float | None:
@@ -307,7 +273,7 @@ def _building(trace: Trace) -> Bools:
 def deferred_share(trace: Trace, steps: Steps, device: int) -> float | None:
     """Share of the counted steps' device time that starts later than the end of the step after its own."""
     tiles, events = steps.window.tiles, trace.events
-    rows = np.flatnonzero(events.device_work() & (events.device == device) & (steps.owner != ABSENT))
+    rows = owned_work(trace, steps, device)
     total = int(events.duration[rows].sum())
     if len(tiles) < 2 or not total:
         return None

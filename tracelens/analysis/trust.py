@@ -16,6 +16,7 @@ from tracelens.analysis.no_work import why_nothing_ran
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Attribution, Check, Steps, Timeline, Trust
 from tracelens.analysis.rule import Evidence, Rule
+from tracelens.analysis.work import work_in_window
 from tracelens.model.events import Trace
 from tracelens.model.intervals import covered
 
@@ -27,7 +28,7 @@ ALLOCATING_STEP: Final = 0.01
 
 def judge_trust(trace: Trace, steps: Steps, timeline: Timeline, attribution: Attribution) -> Trust:
     """All checks, failed ones first; the level is that of the worst."""
-    work = recording.work_in_window(trace, steps, timeline.device)
+    work = work_in_window(trace, steps, timeline.device)
     evidence = Evidence(trace, steps, timeline, attribution, work)
     rules = (*RULES, WAITS_AS_WORK) if trace.vendor == "mtia" else RULES
     judged = [_device_events(evidence)] + [rule.judge(evidence) for rule in rules]

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracelens.analysis.attribution import attribute
 from tracelens.analysis.results import Analysis, Steps
+from tracelens.analysis.work import owned_work
 from tracelens.model.events import ABSENT, Bools, Floats, Int64s
 from tracelens.model.once import once
 
@@ -77,7 +78,7 @@ def _over_usual(spans: Int64s) -> Floats:
 def _work(analysis: Analysis, steps: Steps) -> Floats:
     """How many times the median step's work each step has, in launches or device time, but 1 at least."""
     events = analysis.trace.events
-    rows = np.flatnonzero((steps.owner != ABSENT) & events.device_work() & (events.device == analysis.device))
+    rows = owned_work(analysis.trace, steps, analysis.device)
     owner, count = steps.owner[rows], len(steps.window.tiles)
     pieces = np.bincount(owner, minlength=count).astype(np.float64)
     busy = np.bincount(owner, weights=events.duration[rows], minlength=count).astype(np.float64)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracelens.model.events import Int64s
+import numpy as np
+
+from tracelens.model.events import Bools, Int64s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,3 +24,12 @@ class Window:
     def length(self) -> int:
         """Sum of the tiles in ns."""
         return int((self.tiles[:, 1] - self.tiles[:, 0]).sum()) if len(self.tiles) else 0
+
+    def meets(self, start: Int64s, end: Int64s) -> Bools:
+        """(m) Mask of the intervals [start, end) in ns that share time with the tiles; one of no length must lie in
+        one."""
+        if not len(self.tiles):
+            return np.zeros(len(start), dtype=np.bool_)
+        tile = np.searchsorted(self.tiles[:, 1], start, side="right")
+        inside = np.minimum(tile, len(self.tiles) - 1)
+        return (tile < len(self.tiles)) & (self.tiles[inside, 0] < np.maximum(end, start + 1))

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from tracelens.analysis.handles import handles_of
 from tracelens.analysis.table import Told
 from tracelens.analysis.where import places
-from tracelens.model.events import ABSENT, Bools, Int64s, Trace
+from tracelens.model.events import ABSENT, Trace
 from tracelens.model.names import names_of
-from tracelens.model.windows import Window
 
 
 def handle_column(trace: Trace, prefix: str, rows: npt.NDArray[np.integer]) -> Told:
@@ -35,13 +34,3 @@ def _optional_names(trace: Trace, rows: npt.NDArray[np.integer]) -> npt.NDArray[
     known = np.flatnonzero(rows != ABSENT)
     found[known] = names_of(trace, rows[known])
     return found
-
-
-def in_tiles(window: Window, start: Int64s, end: Int64s) -> Bools:
-    """Mask of the intervals [start, end) that share time with the window; one of no length must lie in it."""
-    tiles = window.tiles
-    if not len(tiles):
-        return np.zeros(len(start), dtype=np.bool_)
-    tile = np.searchsorted(tiles[:, 1], start, side="right")
-    inside = np.minimum(tile, len(tiles) - 1)
-    return (tile < len(tiles)) & (tiles[inside, 0] < np.maximum(end, start + 1))

@@ -12,7 +12,7 @@ from tracelens.analysis.handles import GAP, written
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Gaps, Timeline
 from tracelens.analysis.table import Table, Told
-from tracelens.analysis.tables.columns import in_tiles, name_column, place_column
+from tracelens.analysis.tables.columns import name_column, place_column
 from tracelens.model.events import ABSENT, Bytes, Int64s, Trace
 from tracelens.model.intervals import covered
 from tracelens.model.windows import Window
@@ -28,7 +28,7 @@ def gap_table(trace: Trace, gaps: Gaps, numbers: Int64s, timeline: Timeline, win
     (that hold most of that time), before and after (names of the device events around the whole gap), operator (that
     filled most of it on the launching thread), where, row (of the device event that ends it, ABSENT at the tail)."""
     tiles = window.tiles
-    shown = np.flatnonzero(in_tiles(window, gaps.start, gaps.end))
+    shown = np.flatnonzero(window.meets(gaps.start, gaps.end))
     start, end, part = gaps.start[shown], gaps.end[shown], gaps.part[shown]
     ns = covered(tiles, start, end)
     cut = np.flatnonzero(ns < end - start)

@@ -10,13 +10,8 @@ from tracelens.analysis.results import Steps
 from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import handle_column, name_column
 from tracelens.analysis.tables.groups import Groups
-from tracelens.model.events import ABSENT, Int64s, Trace
-
-
-def owned_work(trace: Trace, steps: Steps, device: int) -> Int64s:
-    """Rows of the device work that the counted steps launched on a device."""
-    owned = trace.events.device_work() & (trace.events.device == device)
-    return np.flatnonzero(owned & (steps.owner != ABSENT))
+from tracelens.analysis.work import owned_work
+from tracelens.model.events import Trace
 
 
 def kernel_table(trace: Trace, steps: Steps, device: int) -> Table:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 import numpy as np
 
 from tracelens.analysis.handles import OPERATOR
+from tracelens.analysis.marks import STEP_NUMBER
 from tracelens.analysis.results import Steps
 from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import handle_column, name_column, place_column
 from tracelens.analysis.tables.groups import Groups
-from tracelens.analysis.tables.kernels import owned_work
 from tracelens.analysis.tables.launches import owned_launches
+from tracelens.analysis.work import owned_work
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
-
-_STEP: Final = re.compile(r"^ProfilerStep#")
-"""Early profilers record steps as operators."""
 
 
 def operator_rows(trace: Trace) -> Bools:
@@ -48,7 +43,7 @@ def operator_table(trace: Trace, steps: Steps, device: int) -> Table:
     events = trace.events
     rows = np.flatnonzero(operator_rows(trace) & steps.threads.process.take(events.lane))
     rows = _begun_in(steps.host, rows, events.start)
-    rows = rows[~named(trace, rows, _STEP)]
+    rows = rows[~named(trace, rows, STEP_NUMBER)]
     work, calls = owned_work(trace, steps, device), owned_launches(trace, steps, device)
     groups, own_ns = Groups.by(events.name[rows]), self_ns(trace)[rows]
     host_ns = groups.sums(own_ns)
