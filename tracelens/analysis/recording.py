@@ -17,6 +17,8 @@ from tracelens.analysis.work import is_alike, launched_work, owned_work, stacked
 from tracelens.loading.assemble import NEGATIVE, UNKNOWN_PHASES
 from tracelens.loading.batch import OUT_OF_RANGE
 from tracelens.loading.careful import NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_DURATION, NO_NAME
+from tracelens.loading.document import CUT, MISMATCH
+from tracelens.loading.separators import EVENT_CUT, UNREADABLE
 from tracelens.loading.soundness import DAMAGED
 from tracelens.model import arguments
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Role, Trace, among
@@ -40,10 +42,7 @@ _RECORD_COUNT: Final = re.compile(
 ENOUGH_HOST_EVENTS: Final = 20
 """Operators and calls of which a tenth is short, whatever the others wait for."""
 
-_LOSSES: Final = (
-    *("file cut short", "event cut short", "unreadable event skipped"),
-    "checksum of the compressed file does not match",
-)
+_LOSSES: Final = (CUT, EVENT_CUT, UNREADABLE, MISMATCH)
 """Repairs (Repair.kind) that leave events out, or tell that some may be others than were written."""
 _UNTIMED: Final = (NO_DURATION, NEGATIVE, OUT_OF_RANGE)
 """Repairs that may leave an event without a duration."""

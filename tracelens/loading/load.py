@@ -15,7 +15,7 @@ from tracelens.loading import sources
 from tracelens.loading.assemble import Columns, events_of
 from tracelens.loading.batch import Batch
 from tracelens.loading.careful import UNKNOWN_PHASE
-from tracelens.loading.document import Document
+from tracelens.loading.document import CUT, Document
 from tracelens.loading.hardware import devices_of, vendor_of
 from tracelens.loading.links import link
 from tracelens.loading.reader import SKIPPED, EventReader
@@ -67,7 +67,7 @@ def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
     try:
         document.read()
     except StopReading:
-        tables.repairs.add("file cut short", "reading was stopped", window.offset)
+        tables.repairs.add(CUT, "reading was stopped", window.offset)
     with suppress(StopReading):
         reader.hand_on()
     size = Source(source.path, source.done, window.offset + len(window.data), source.compression, source.version)

@@ -16,6 +16,7 @@ from tracelens.loading.document import EVENT_BEGINS
 from tracelens.loading.framing import Frame
 from tracelens.loading.plain import AnyFrame, frame_of
 from tracelens.loading.separators import (
+    EVENT_CUT,
     SHOWN,
     STRAY,
     UNREADABLE,
@@ -228,7 +229,7 @@ class EventReader:
             return False
         rest = window.data.lstrip(b" \t\r\n,")
         if rest:
-            kind = "event cut short" if rest.startswith(b"{") else UNREADABLE
+            kind = EVENT_CUT if rest.startswith(b"{") else UNREADABLE
             self._tables.repairs.add(kind, rest[:200], window.offset + len(window.data) - len(rest))
         window.drop(len(window.data))
         return True

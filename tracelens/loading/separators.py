@@ -16,6 +16,7 @@ STRAY: Final = re.compile(
 )
 """An element of the array of events that is no event: words up to a comma, a text, or an array of words; a comment."""
 UNREADABLE: Final = "unreadable event skipped"
+EVENT_CUT: Final = "event cut short"
 _GAP: Final = re.compile(rb"[\s,]*+")
 _PHASE: Final = re.compile(rb'"ph"\s*+:')
 _UNFINISHED_PHASE: Final = re.compile(rb'"(?:p(?:h(?:"\s*+)?)?)?\Z')
