@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reporting import example
-from tracelens.advice.snippet import snippet
+from tracelens.advice.snippet import Target, code
 from tracelens.reporting.printable import cells
 from tracelens.reporting.report import Report
 
@@ -86,11 +86,11 @@ def test_code_is_never_cut_and_fits() -> None:
 @pytest.mark.parametrize("verdict", ["compile", "replay", "both"])
 def test_the_code_that_is_advised_fits_80_columns(verdict: str, variant: str | None, training: bool) -> None:
     advice = example.advice()
-    code = snippet(verdict, variant, training=training)
-    recommendation = replace(advice.recommendation, verdict=verdict, snippet=code)
+    snippet = code(verdict, variant, Target(training))
+    recommendation = replace(advice.recommendation, verdict=verdict, snippet=snippet)
     text = Report(example.analysis(), replace(advice, recommendation=recommendation)).to_text()
     assert max(map(cells, text.splitlines())) <= 80
-    statements = [line.partition("  # ")[0].strip() for line in code.splitlines()]
+    statements = [line.partition("  # ")[0].strip() for line in snippet.splitlines()]
     printed = {line.partition("  # ")[0].strip() for line in text.splitlines()}
     assert set(statements) <= printed
 

@@ -29,12 +29,10 @@ from tracelens.advice.traced import traced_forms
 from tracelens.advice.unproven import unproven
 from tracelens.advice.verdict import HOST_BOUND, candidates
 from tracelens.analysis.results import Analysis
-from tracelens.model.forms import FORMS
+from tracelens.model.forms import FORMS, NOT_EAGER, REPLAYED
 
-DONE: Final = ("compile", "replay", "both")
-GRAPHS: Final = ("replay", "both")
-"""Forms that only a device can run."""
 BEGUN: Final = "What runs in the range was launched before it: begin it earlier, with the launches."
+TOO_FEW: Final = "The run measured fewer than two usable forms."
 NO_DEVICE: Final = "No measured form used a GPU."
 
 
@@ -65,7 +63,7 @@ def advise(
     region = facts.region
     seen = _idling(facts, find_blockers(analysis, region))
     observed = confirmed(seen, measured.get("replay"))
-    known = _calibrated(facts, None if analysis.form in DONE else measured.get("eager"))
+    known = _calibrated(facts, None if analysis.form in NOT_EAGER else measured.get("eager"))
     forms = _listed(_forms(analysis, facts, known, seen, measured), analysis, observed)
     case = Case(
         analysis,
@@ -110,13 +108,13 @@ def _too_little(analysis: Analysis, region: Region) -> bool:
 def _from_measurements(analysis: Analysis, forms: Mapping[str, Form], target: Target, of_run: bool) -> Recommendation:
     """The verdict where the trace says nothing of the step; two measured forms are needed, and a device they ran on."""
     if len(candidates(forms)) < 2:
-        return abstain(analysis.trust, "The run measured fewer than two usable forms." if of_run else _none(analysis))
+        return abstain(analysis.trust, TOO_FEW if of_run else _why_no_step(analysis))
     if not any(_used_device(name, form) for name, form in forms.items()):
         return abstain(analysis.trust, NO_DEVICE)
     return recommend(Case(analysis, forms, (), forms, "", target, _now(analysis, forms)))
 
 
-def _none(analysis: Analysis) -> str | None:
+def _why_no_step(analysis: Analysis) -> str | None:
     """Why a range shows no step although the device works in it; None of other windows."""
     worked = analysis.window.kind == "range" and analysis.attribution.share("kernel") > 0
     usable = analysis.trust.level != "unusable"
@@ -125,19 +123,19 @@ def _none(analysis: Analysis) -> str | None:
 
 def _used_device(name: str, form: Form) -> bool:
     """Whether a form that was measured held memory on a device, or could not have run without one."""
-    return form.step_ms is not None and (bool(form.peak_mib) or name in GRAPHS)
+    return form.step_ms is not None and (bool(form.peak_mib) or name in REPLAYED)
 
 
 def _now(analysis: Analysis, forms: Mapping[str, Form]) -> str:
     """The form in use: a measured eager step, else the trace's own form."""
     eager = forms["eager"]
     is_measured = eager.source == "measured" and eager.step_ms is not None
-    return analysis.form if analysis.form in DONE and not is_measured else "eager"
+    return analysis.form if analysis.form in NOT_EAGER and not is_measured else "eager"
 
 
 def _reason(analysis: Analysis, facts: Facts, forms: Mapping[str, Form]) -> str:
     """What bounds the step as it runs; "" where the trace shows it in another form than that in use."""
-    if analysis.form in DONE and _now(analysis, forms) != analysis.form:
+    if analysis.form in NOT_EAGER and _now(analysis, forms) != analysis.form:
         return ""
     compiled = analysis.form == "compile"
     step_ms = forms[_now(analysis, forms)].step_ms
@@ -169,7 +167,7 @@ def _forms(
 
 def _predicted(analysis: Analysis, facts: Facts, seen: tuple[Observation, ...]) -> dict[str, Form]:
     stops = tuple(found.blocker for found in seen if found.vetoes)
-    return traced_forms(facts, analysis.form, stops) if analysis.form in DONE else predict_forms(facts, seen)
+    return traced_forms(facts, analysis.form, stops) if analysis.form in NOT_EAGER else predict_forms(facts, seen)
 
 
 def _fixed(

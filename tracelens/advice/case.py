@@ -26,7 +26,7 @@ class Case:
     target: Target = field(default_factory=Target)
     """The step, for the code."""
     now: str = "eager"
-    """The form that the trace runs in."""
+    """The form in use: eager where that was measured, else the one that the trace runs in."""
 
     @property
     def device_ms(self) -> float:

@@ -25,6 +25,7 @@ from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.results import Blocker, Form
 from tracelens.advice.roofline import contradictions, with_unexplained
+from tracelens.model.forms import COMPILED
 
 BREAK_GRAPHS: Final = frozenset({"sync", "changing_shapes"})
 """Blockers that also cost a compiled step: graph breaks, recompilations."""
@@ -57,7 +58,7 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + capturing),
     }
     raises = tuple(seen.blocker for seen in observed if seen.raises)
-    return forms | dict.fromkeys(("compile", "both") if raises else (), cannot(raises))
+    return forms | dict.fromkeys(COMPILED if raises else (), cannot(raises))
 
 
 def _as_worked(facts: Facts, eager: Estimate, wide: Estimate) -> Estimate:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from tracelens.advice.pays import with_break_even
 from tracelens.advice.results import NO_GRAPH, Blocker, Form
-from tracelens.model.forms import FORMS
+from tracelens.loading.manifest import LARGEST, MATCHES, Record
+from tracelens.model.forms import COMPILED, FORMS
 
-Record: TypeAlias = Mapping[str, Any]
 NUMBERS: Final = (
     "region_ms", "setup_s", "peak_mib", "reserved_mib", "traced_over_untraced", "largest_error",
 )  # fmt: skip
-LARGEST: Final = 1e15
 SHORTEST: Final = 1e-6
-"""ms; no step takes less than a ns, and no number of a recording is larger than LARGEST."""
+"""ms: no step takes less than a ns."""
 SHOWN: Final = 40
 """Characters of a value that is no time..."""
 TOLD: Final = 300
 """...and of what a form's recording tells of it, as the compiler's reasons, which may be code."""
-COMPILED: Final = ("compile", "both")
 DID_NOTHING: Final = "compile did nothing (0 graphs), which leaves the processes to differ by chance"
-OUTPUTS: Final = ("match", "differ", "unchecked")
 REASONS: Final = (
     ("graph_breaks", "graph_break", "reason", "graph break"),
     ("recompiles", "recompile", "guard", "recompiled"),
@@ -79,7 +76,7 @@ def _form(record: Record) -> Form | None:
         blockers=(*_blockers(record.get("blockers")), *_reasons(record)),
         predicted=None,
         terms=None,
-        outputs=outputs if outputs in OUTPUTS else "unchecked",
+        outputs=outputs if outputs in MATCHES else "unchecked",
         error=None if error is None else _cut(error),
         **{key: _number(record.get(key)) for key in NUMBERS},
     )

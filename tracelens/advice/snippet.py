@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tracelens.model.forms import NOT_EAGER
+
 LONGEST_NAME: Final = 22
 """Characters of a module's class in a line of code."""
 
@@ -148,14 +150,9 @@ def target_of(repeated: Mapping[str, Any] | None) -> Target:
     return Target(training=kind == "training_step", module=name if known else "the module")
 
 
-def snippet(verdict: str, variant: str | None, *, training: bool, optimizer: str | None = None) -> str:
-    """Torch code that applies a verdict; "" for neither and abstain."""
-    return code(verdict, variant, Target(training, optimizer))
-
-
 def code(verdict: str, variant: str | None, target: Target) -> str:
     """Torch code that applies a verdict to a step; "" for neither and abstain."""
-    if target.module and verdict in ("compile", "replay", "both"):
+    if target.module and verdict in NOT_EAGER:
         return MODULE.format(module=target.module) + _of_module(verdict, variant, target)
     stays = SCALER_STAYS if target.scaled else AUTOCAST_STAYS if target.autocast else ""
     if verdict == "compile":

@@ -11,7 +11,7 @@ from tracelens.analysis.kinds import Kind, Origin, kinds, origins
 from tracelens.analysis.results import Steps
 from tracelens.analysis.work import owned_work
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
-from tracelens.model.forms import FORMS
+from tracelens.model.forms import FORMS, NOT_EAGER
 from tracelens.model.names import bearing
 from tracelens.model.nesting import nearest
 
@@ -39,7 +39,7 @@ def find_form(trace: Trace, steps: Steps, device: int) -> str:
     if not len(work):
         return "unknown"
     stamped = trace.stamp.get("form") if trace.stamp else None
-    if stamped in FORMS[1:]:
+    if stamped in NOT_EAGER:
         return str(stamped)
     replayed = trace.events.role[trace.links.launch[work]] == Role.GRAPH_LAUNCH
     compiled = _compiled(trace, work, replayed)

@@ -14,6 +14,8 @@ LARGEST: Final = 1e15
 """No number of a recording is larger."""
 ROUNDING: Final = 1e-6
 """By how much of itself a median may lie outside its own range."""
+MATCHES: Final = ("match", "differ", "unchecked")
+"""What a recording says of a form's outputs beside eager's."""
 Record: TypeAlias = Mapping[str, Any]
 """An object of the manifest."""
 
@@ -58,7 +60,7 @@ TEXTS: Final = Kind("no list", _is_list, TEXT)
 AMOUNTS: Final = Kind("no list", _is_list, AMOUNT)
 OBJECTS: Final = Kind("no list", _is_list, OBJECT)
 BLOCKERS: Final = Kind("no list", _is_list, Kind("no object with an id and a message", _is_blocker))
-OUTPUTS: Final = Kind("neither match, differ nor unchecked", lambda value: value in ("match", "differ", "unchecked"))
+OUTPUTS: Final = Kind("neither match, differ nor unchecked", lambda value: value in MATCHES)
 HEAD: Final = {"run": TEXT, "command": TEXTS, "environment": OBJECT, "target": OBJECT, "complete": TRUTH}
 FORM: Final[Mapping[str, Kind]] = {  # but for step_ms: who judges forms says what is no time
     **dict.fromkeys(("low", "high", "region_ms", "wall_ms", "event_step_ms", "setup_s"), AMOUNT),

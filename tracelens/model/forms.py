@@ -6,3 +6,8 @@ from typing import Final
 
 FORMS: Final = ("eager", "compile", "replay", "both")
 """Simplest first."""
+NOT_EAGER: Final = FORMS[1:]
+COMPILED: Final = ("compile", "both")
+"""Forms whose kernels the compiler generates."""
+REPLAYED: Final = ("replay", "both")
+"""Forms whose kernels a CUDA Graph launches: none without a device."""

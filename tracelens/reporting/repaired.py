@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracelens.model import units
+from tracelens.model.forms import COMPILED
 from tracelens.reporting.forms import NO_GAIN, short, span
 from tracelens.reporting.schema import AfterFixEntry, Document
 
@@ -27,7 +28,7 @@ def _beside_device(document: Document, after: AfterFixEntry) -> str:
     works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
     if after["step_ms"] >= NO_GAIN * works:
         return waits
-    fuses = after["verdict"] in ("compile", "both")
+    fuses = after["verdict"] in COMPILED
     counts = "fused kernels" if fuses else "streams that overlap as far as their events allow"
     less = f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."
     return f"{less} {waits}".strip()

@@ -10,13 +10,14 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule
 from tracelens.advice.verdict import choose
 from tracelens.analysis.results import Analysis
+from tracelens.model.forms import REPLAYED
 from tracelens.model.units import counted
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on a step with collectives for which a replay is advised that it has not yet."""
     kernels = analysis.tables["kernels"].only("kind", "communication")
-    if not len(kernels) or analysis.form in ("replay", "both") or choose(forms) not in ("replay", "both"):
+    if not len(kernels) or analysis.form in REPLAYED or choose(forms) not in REPLAYED:
         return None
     count = max(round(int(kernels["count"].sum()) / max(len(analysis.window.tiles), 1)), 1)
     return Finding(

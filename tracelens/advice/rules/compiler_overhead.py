@@ -10,15 +10,16 @@ from tracelens.advice.rules import evidence, recompilation
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
+from tracelens.model.forms import REPLAYED
 
 SHARE: Final = 0.05
 """Share of the window in guards and wrappers. [a cache look-up takes 0.3 to 5.6 ms for large models: 5 % of a prefill
 of 41 ms, all of a decode step of 2 ms]"""
-REPLAYED: Final = (
+OF_A_REPLAY: Final = (
     "Replay covers the kernels but not the entry: capture the compiled step by hand (torch.cuda.graph) so that no "
     "guard runs, or compile fewer and larger regions."
 )
-COMPILED: Final = (
+OF_COMPILED_CODE: Final = (
     "Replay the compiled step as a CUDA Graph, so that neither guards nor wrappers run. Or enter less: compile a "
     "larger region; drop guards with torch.compile(options={'guard_filter_fn': ...}); leave a region of one or two "
     "kernels eager."
@@ -36,7 +37,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         "dispatch.compiler",
         SHARE,
         "Guards and wrappers of compiled code hold up the device for {share} of the traced time",
-        REPLAYED if analysis.form in ("replay", "both") else COMPILED,
+        OF_A_REPLAY if analysis.form in REPLAYED else OF_COMPILED_CODE,
     )
 
 

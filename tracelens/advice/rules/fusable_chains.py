@@ -12,6 +12,7 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
 from tracelens.advice.verdict import candidates, choose
 from tracelens.analysis.results import Analysis
+from tracelens.model.forms import COMPILED
 from tracelens.model.units import NS_PER_MS, share
 
 LEAST: Final = 0.03
@@ -42,8 +43,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
 
 def _pays(forms: Mapping[str, Form]) -> bool:
     """Whether the faster of compile and both beats eager and replay by LEAST, and is not too little faster to use."""
-    fused, plain = _times(forms, "compile", "both"), _times(forms, "eager", "replay")
-    return bool(fused and plain) and min(fused) <= (1 - LEAST) * min(plain) and choose(forms) in ("compile", "both")
+    fused, plain = _times(forms, *COMPILED), _times(forms, "eager", "replay")
+    return bool(fused and plain) and min(fused) <= (1 - LEAST) * min(plain) and choose(forms) in COMPILED
 
 
 def _saving(forms: Mapping[str, Form]) -> float | None:

@@ -12,6 +12,7 @@ from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import DEVICE_WORK, Int64s, Role
+from tracelens.model.forms import REPLAYED
 
 COPIES: Final = 8
 """Copies for each graph launch from which they are worth a word: some 8 us of the host each. [judgement]"""
@@ -20,7 +21,7 @@ COPIES: Final = 8
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on copies launched one by one in a step that is replayed."""
     del forms
-    if analysis.form not in ("replay", "both"):
+    if analysis.form not in REPLAYED:
         return None
     graphs = evidence.calls(analysis, Role.GRAPH_LAUNCH)
     copies = _copies(analysis) if len(graphs) else graphs

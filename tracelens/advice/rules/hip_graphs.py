@@ -8,14 +8,15 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
+from tracelens.model.forms import REPLAYED
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on a HIP trace of an eager or compiled step that replay should make faster."""
     times = {name: form.step_ms for name, form in forms.items() if form.step_ms is not None}
     now = times.get("eager", times.get("compile"))
-    replayed = [times[name] for name in ("replay", "both") if name in times]
-    if analysis.trace.vendor != "hip" or analysis.form in ("replay", "both") or now is None or not replayed:
+    replayed = [times[name] for name in REPLAYED if name in times]
+    if analysis.trace.vendor != "hip" or analysis.form in REPLAYED or now is None or not replayed:
         return None
     if min(replayed) >= now:
         return None
