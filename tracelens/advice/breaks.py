@@ -34,9 +34,9 @@ def breaks(operators: Operators, fused: Int64s) -> Bools:
     return starts | (reduces & _rows_in_group(role, starts | before(reduces, False)))
 
 
-def beside(region: Region, operators: Operators, fused: Int64s, starts: Bools) -> Bools:
-    """Work that began while the work before it on another stream still ran reads none of what that made: it is a kernel
-    of its own, unless both are loops over as many elements."""
+def split_by_stream(region: Region, operators: Operators, fused: Int64s, starts: Bools) -> Bools:
+    """The starts of kernels, with those that streams add: work that began while the work before it on another stream
+    still ran reads none of what that made. It is a kernel of its own, unless both are loops over as many elements."""
     events, work, stream = region.trace.events, region.work[fused], region.stream[fused]
     running = (events.start[work[1:]] < events.end[work[:-1]]) & (stream[1:] != stream[:-1])
     apart = starts | np.append(False, running)[: len(fused)]

@@ -9,15 +9,15 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, read_arguments
-from tracelens.advice.estimate import Estimate, slower_of
+from tracelens.advice.estimate import Estimate, slower_of, spread
 from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
 from tracelens.advice.host_time import (
     after_waits,
-    beside,
     call_gauge,
     host_scale,
     launch_gauge,
+    outside_beside,
     records,
     replay_floor,
     slowness,
@@ -49,7 +49,7 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         extra = C.BROKEN_COMPILE * eager.mid
         broken = Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
         return broken.told("eager_ns + broken_ns", "untraceable", eager_ns=eager.mid, broken_ns=extra)
-    costs = _host(facts.region, compiled, pieces) | {"outside_ns": beside(facts.region)}
+    costs = _host(facts.region, compiled, pieces) | {"outside_ns": outside_beside(facts.region)}
     if left := facts.region.outside.left * slowness(facts.region) * (C.GUARDS + C.REGION_OVERHEAD):
         costs |= {"left_ns": min(left, facts.region.outside.beyond)}
     if not len(facts.region.waits):
@@ -82,7 +82,7 @@ def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturabl
     alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory."""
     if compiled.awaited > 0 or (not capturable and compiled.from_host > C.HOST_SHARE * compiled.device):
         more, why = C.SKIPPED_GRAPHS, "copy_awaited" if compiled.awaited > 0 else "copies_from_host"
-        fixed = compiled.awaited + beside(facts.region) + facts.region.outside.apart
+        fixed = compiled.awaited + outside_beside(facts.region) + facts.region.outside.apart
         extra = more * max(alone.mid - fixed, 0.0)
         high = alone.high + 2 * more * max(alone.high - fixed, 0.0)
         skipped = Estimate(alone.mid + extra, alone.low, high)
@@ -115,8 +115,8 @@ def _begun(facts: Facts, compiled: Compiled) -> float:
 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
-    """Guards per region, a launch per generated kernel, the library calls left, and what
-    parameters cost: in training autograd's share as well."""
+    """Host time of compiled code in ns by its terms: guards per region, a launch per generated kernel, the library
+    calls left, and what parameters cost, in training autograd's share as well."""
     working = _working(region, compiled.library_calls) - records(region, _within(region, compiled.library_calls))
     calls = C.LIBRARY_TRACED * max(working, 0.0) * call_gauge(region) + C.LIBRARY_CALL * len(compiled.library_calls)
     calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels * region.speed)
@@ -194,7 +194,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
     costs = {"entry_ns": host, "regions_ns": C.REGION_OVERHEAD * (pieces - 1)}
     costs = {name: slowness(region) * cost for name, cost in costs.items()}
     entering = sum(costs.values())
-    costs["outside_ns"] = beside(region)
+    costs["outside_ns"] = outside_beside(region)
     both = replayed.at_least(HOST, **costs).told("{}", pieces=pieces)
     host = sum(costs.values())
     low, high = C.TREE_SPREAD
@@ -202,14 +202,15 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
         return replace(both, low=max(low * host, replayed.low), high=max(high * host, replayed.high))
     alternating = C.TREE_ALTERNATING * min(entering, replayed.mid) if region.training else 0.0
     mid = both.mid + alternating
-    cut = Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid, both.terms)
+    cut = replace(spread(mid, C.BROKEN_SPREAD), terms=both.terms)
     return cut.told("{} + alternating_ns", alternating_ns=alternating)
 
 
 def _untraceable(region: Region) -> Estimate:
+    """Under reduce-overhead a step of recurrent layers: the eager host's work, and what compiling adds in vain."""
     host = region.host * host_scale(region).mid
     whole = host * (1 + C.BROKEN_REPLAY)
-    broken = Estimate(whole, C.BROKEN_SPREAD[0] * whole, C.BROKEN_SPREAD[1] * whole)
+    broken = spread(whole, C.BROKEN_SPREAD)
     return broken.told("host_ns + broken_ns", "untraceable", host_ns=host, broken_ns=C.BROKEN_REPLAY * host)
 
 
@@ -217,7 +218,7 @@ def in_pieces(eager: Estimate, host: float, share: float, device: float = inf) -
     """A step whose regions are too short to gain on the host: eager, and a share of its host time on top. It takes no
     longer than its host and its compiled device, so many ns, in turns."""
     mid = min(eager.mid, host + device) + share * host
-    cut = Estimate(mid, C.BROKEN_SPREAD[0] * mid, C.BROKEN_SPREAD[1] * mid)
+    cut = spread(mid, C.BROKEN_SPREAD)
     if device == inf:
         return cut.told("eager_ns", "stays_eager", eager_ns=eager.mid)
     formula = "min(eager_ns, host_ns + device_ns) + broken_ns"

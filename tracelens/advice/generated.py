@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.breaks import EQUAL_PARTS, beside, breaks
+from tracelens.advice.breaks import EQUAL_PARTS, breaks, split_by_stream
 from tracelens.advice.concatenation import at_each_element, parts_of_concatenations
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
@@ -19,8 +19,9 @@ class Generated:
 
     def __init__(self, region: Region, operators: Operators, fused: Int64s) -> None:
         self.work = fused
-        starts = breaks(operators, fused) if len(fused) else np.empty(0, dtype=np.bool_)
-        self.first = np.flatnonzero(beside(region, operators, fused, starts)) if len(fused) else np.flatnonzero(starts)
+        self.first = np.empty(0, dtype=np.int64)
+        if len(fused):
+            self.first = np.flatnonzero(split_by_stream(region, operators, fused, breaks(operators, fused)))
         parts = parts_of_concatenations(operators, fused, self.first)
         self.operators, self.role = at_each_element(operators, fused, parts), operators.role[fused]
         self.parts = self._most(parts)

@@ -47,7 +47,7 @@ def _at(region: Region, within: float, outside: float) -> Region:
 
 
 def within_scale(region: Region) -> Estimate:
-    """The same of the host's work within PyTorch.
+    """Untraced over traced host time of work within PyTorch.
 
     Profiling takes time to record each operator, and slows all else; how much, a single trace does not show. The
     median launch call, one piece of code on every host, shows how fast this host is: scale = ratio x
@@ -77,12 +77,12 @@ def with_outside(inside: Estimate, region: Region) -> Estimate:
 
     Right after a wait the device idles meanwhile, else it works on. There is nothing to record in such work, so that it
     takes as long without the profiler."""
-    outside = beside(region)
+    outside = outside_beside(region)
     told = inside.at_least(HOST, floor_ns=replay_floor(region), outside_ns=outside) if outside else inside
     return after_waits(told, region)
 
 
-def beside(region: Region) -> float:
+def outside_beside(region: Region) -> float:
     """Host time in ns of work outside while the device works on, or would if it had more to do."""
     outside = region.outside
     return outside.idle - outside.apart + min(within_scale(region).mid, 1.0) * outside.covered
@@ -120,7 +120,7 @@ def call_gauge(region: Region) -> float:
 
 
 def launch_gauge(region: Region) -> float:
-    """The same from the trace's launch calls alone."""
+    """Time that the average host of the calibration takes over the traced one's, by the trace's launch calls alone."""
     return (C.REFERENCE_CALL / _call(region)) ** C.GAUGE_POWER
 
 
