@@ -43,6 +43,15 @@ def tensors(shape: Json) -> list[list[int]]:
     return found
 
 
+def factors(shapes: list[Json]) -> tuple[list[int], list[int]] | None:
+    """Dimensions of both factors of a matrix product, batches first: the last two tensors, as a bias comes before them;
+    None where these are no such."""
+    matrices = [dims for shape in shapes for dims in tensors(shape) if len(dims) >= 2]
+    if len(matrices) < 2 or matrices[-2][-1] != matrices[-1][-2]:
+        return None
+    return matrices[-2], matrices[-1]
+
+
 def whole_numbers(text: Json) -> list[int]:
     """The whole numbers in a text such as "[0, -1]", as Concrete Inputs give lists; what int64 may not hold is none."""
     return [int(number) for number in _NUMBER.findall(text)] if isinstance(text, str) else []

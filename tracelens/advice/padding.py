@@ -8,7 +8,7 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice import patterns as P
-from tracelens.advice.arguments import Json, read_arguments, tensors
+from tracelens.advice.arguments import Json, factors, read_arguments
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.analysis.kinds import Kind, kinds
@@ -50,10 +50,10 @@ def _rate(region: Region, work: Floats, took: Floats, even: Bools) -> float:
 def _work(shapes: list[Json], _: list[Json]) -> tuple[float, float, float]:
     """Operations of a product of matrices that arithmetic bounds, else 0; whether a dimension of it is odd; and bytes
     that a copy of the second matrix moves if one of that is."""
-    matrices = [dims for shape in shapes for dims in tensors(shape) if len(dims) >= 2]
-    if len(matrices) < 2 or matrices[-2][-1] != matrices[-1][-2]:
+    matrices = factors(shapes)
+    if matrices is None:
         return 0.0, 0.0, 0.0
-    (*batch, rows, inner), columns = matrices[-2], matrices[-1][-1]
+    (*batch, rows, inner), columns = matrices[0], matrices[1][-1]
     dense, times = rows * inner * columns, float(np.prod(batch))
     moved = rows * inner + inner * columns + rows * columns
     bound = dense > C.PADDED_INTENSITY * moved

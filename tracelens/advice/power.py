@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.arguments import Json, read_arguments, tensors
+from tracelens.advice.arguments import Json, factors, read_arguments
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
@@ -43,9 +43,9 @@ def dense_share(region: Region, operators: Operators, share: Floats) -> float:
 
 def _intensity(shapes: list[Json], _: list[Json]) -> tuple[float]:
     """Operations per byte of a half-precision product of two matrices or batches of them; 0 for what is none."""
-    matrices = [dims for shape in shapes for dims in tensors(shape) if len(dims) >= 2]
-    if len(matrices) < 2 or matrices[-2][-1] != matrices[-1][-2]:
+    matrices = factors(shapes)
+    if matrices is None:
         return (0.0,)
-    first, second = matrices[-2:]
+    first, second = matrices
     result = prod(first[:-1]) * second[-1]
     return (result * first[-1] / max(prod(first) + prod(second) + result, 1),)
