@@ -56,4 +56,4 @@ def _kernel_time(region: Region, device: float) -> str:
 
 
 def _ms(ns: float) -> str:
-    return milliseconds(ns / 1e6)
+    return milliseconds(ns / NS_PER_MS)

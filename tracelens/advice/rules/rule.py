@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tracelens.advice.results import Finding, Form
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.typical import of_typical_steps
+from tracelens.model.units import NS_PER_MS
 
 EVIDENCE = 5
 """Handles that a finding names at most."""
@@ -41,7 +42,7 @@ class Rule:
 
 def per_step_ms(analysis: Analysis, ns: float) -> float:
     """Ms per counted step of ns over the whole window."""
-    return ns / 1e6 / max(len(analysis.window.tiles), 1)
+    return ns / NS_PER_MS / max(len(analysis.window.tiles), 1)
 
 
 def device_ms(analysis: Analysis) -> float:
