@@ -27,10 +27,10 @@ def untraced(region: Region) -> tuple[Region, Region, Region]:
     """The region on its host without the profiler: expected, at the least and at the most."""
     within, kept = within_scale(region), _kept(region) * region.host
     least = _least_outside(region, kept) / kept if kept else 1.0
-    return _at(region, within.mid, 1.0), _at(region, within.low, least), _at(region, within.high, 1.0)
+    return _rescaled(region, within.mid, 1.0), _rescaled(region, within.low, least), _rescaled(region, within.high, 1.0)
 
 
-def _at(region: Region, within: float, outside: float) -> Region:
+def _rescaled(region: Region, within: float, outside: float) -> Region:
     """The region where work within PyTorch takes `within` of the traced time, and that outside `outside`."""
 
     def scaled(times: Floats, before: Floats) -> Floats:

@@ -17,7 +17,7 @@ from tracelens.analysis.results import Analysis
 from tracelens.analysis.tables.syncs import own_waits
 from tracelens.analysis.timeline import DISPATCH
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
-from tracelens.model.intervals import covered, intersect, length, subtract, union
+from tracelens.model.intervals import covered, intersect, length, lengths, subtract, union
 from tracelens.model.masks import mask_of
 from tracelens.model.names import named
 from tracelens.model.nesting import nearest
@@ -39,7 +39,7 @@ def stretches(analysis: Analysis) -> Int64s:
     What follows a wait counts as well: the account calls it refill as far as the wait overlapped work, but a host that
     does not launch does not refill."""
     found = _still(analysis)
-    return found[_lengths(found) >= LONG]
+    return found[lengths(found) >= LONG]
 
 
 @once
@@ -49,9 +49,9 @@ def _still(analysis: Analysis) -> Int64s:
     if len(computed := _computed(analysis)):
         found = np.concatenate((found, intersect(computed, _idle(analysis, Part.DISPATCH_FRAMEWORK))))
         found = union(found[:, 0], found[:, 1])
-    found = found[_lengths(found) >= UNCLEAR]
+    found = found[lengths(found) >= UNCLEAR]
     found = subtract(found, _dispatching(analysis)) if len(found) else found
-    return found[_lengths(found) >= UNCLEAR]
+    return found[lengths(found) >= UNCLEAR]
 
 
 @once
@@ -124,7 +124,7 @@ def find_outside(analysis: Analysis) -> Outside:
     long, idle, steps = stretches(analysis), idle_outside(analysis), max(len(analysis.window.tiles), 1)
     apart, beside = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
     left = _between(analysis, subtract(long, _computed(analysis)))
-    left = left[_lengths(left) >= LONG]
+    left = left[lengths(left) >= LONG]
     beyond = length(left) - LONG * len(left)
     unclear = _unclear(analysis)
     return Outside(length(idle) / steps, apart / steps, beside / steps, len(left) / steps, beyond / steps, unclear)
@@ -144,7 +144,7 @@ def _unclear(analysis: Analysis) -> float:
     """Ns of a step in stretches that are too short to be told from dispatch: the least of any step, as work that is
     part of it comes back in each."""
     found, tiles = _still(analysis), analysis.window.tiles
-    found = found[_lengths(found) < LONG]
+    found = found[lengths(found) < LONG]
     return float(covered(found, tiles[:, 0], tiles[:, 1]).min()) if len(found) and len(tiles) else 0.0
 
 
@@ -178,7 +178,7 @@ def _behind_launches(analysis: Analysis, idle: Int64s) -> float:
     first, last = (np.searchsorted(launched[order], times) for times in (ended[wait], idle[:, 0]))
     queued = np.zeros(len(ended))
     np.maximum.at(queued, wait, behind[last] - behind[first])
-    spent = np.bincount(wait, weights=idle[:, 1] - idle[:, 0], minlength=len(ended))
+    spent = np.bincount(wait, weights=lengths(idle), minlength=len(ended))
     return float(np.minimum(spent, queued).sum())
 
 
@@ -189,10 +189,6 @@ def _fetches(analysis: Analysis) -> Int64s:
     spans = np.flatnonzero(_launching(analysis) & among(events.category, (Category.OPERATOR, Category.ANNOTATION)))
     spans = spans[named(analysis.trace, spans, INPUT)]
     return union(events.start[spans], events.end[spans])
-
-
-def _lengths(intervals: Int64s) -> Int64s:
-    return intervals[:, 1] - intervals[:, 0]
 
 
 @once
@@ -213,6 +209,5 @@ def _launching(analysis: Analysis) -> Bools:
 
 
 def _idle(analysis: Analysis, *parts: Part) -> Int64s:
-    timeline = analysis.timeline
-    chosen = np.flatnonzero(among(timeline.part, parts))
-    return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)
+    """Interval set of the window's time in parts of the account, in ns."""
+    return intersect(analysis.timeline.within(*parts), analysis.window.tiles)

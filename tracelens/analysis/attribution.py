@@ -7,7 +7,7 @@ import numpy as np
 from tracelens.analysis.parts import CLASSES, Part
 from tracelens.analysis.results import Attribution, Timeline
 from tracelens.model.events import Int64s
-from tracelens.model.intervals import covered_before
+from tracelens.model.intervals import covered_before, length
 
 
 def attribute(timeline: Timeline, tiles: Int64s) -> Attribution:
@@ -15,7 +15,7 @@ def attribute(timeline: Timeline, tiles: Int64s) -> Attribution:
 
     Time before the timeline's start or after its end is unknown.outside.
     """
-    window = int((tiles[:, 1] - tiles[:, 0]).sum())
+    window = length(tiles)
     ns = np.zeros(len(Part), dtype=np.int64)
     # Each piece ends where the next begins.
     times = np.append(timeline.start, timeline.end[-1:])

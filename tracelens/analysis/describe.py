@@ -173,7 +173,7 @@ def _gap(trace: Trace, handle: str, numbered: NumberedGaps) -> dict[str, Any]:
         "device": target.device,
         "start_ns": int(gaps.start[gap]),
         "ns": int(gaps.end[gap] - gaps.start[gap]),
-        "cause": _part(Part(gaps.part[gap])),
+        "cause": Part(gaps.part[gap]).full_name,
         "pieces": _pieces(timeline, gap),
         "before": _mention(trace, before),
         "after": _mention(trace, after),
@@ -187,11 +187,7 @@ def _pieces(timeline: Timeline, gap: int) -> dict[str, int]:
     """ns of the gap in each part that has any, largest first."""
     at = np.flatnonzero(timeline.gap == gap)
     ns = np.bincount(timeline.part[at], weights=timeline.end[at] - timeline.start[at], minlength=len(Part))
-    return {f"{_part(Part(part))}_ns": int(ns[part]) for part in np.argsort(-ns, kind="stable") if ns[part]}
-
-
-def _part(part: Part) -> str:
-    return f"{part.class_name}.{part.part_name}"
+    return {f"{Part(part).full_name}_ns": int(ns[part]) for part in np.argsort(-ns, kind="stable") if ns[part]}
 
 
 def _arguments(trace: Trace, row: int) -> dict[str, Any] | str:

@@ -63,5 +63,10 @@ class Part(IntEnum):
         """The part within its class, as the report document names it: in_graph."""
         return self.name.lower().partition("_")[2]
 
+    @property
+    def full_name(self) -> str:
+        """Class and part: device.in_graph."""
+        return f"{self.class_name}.{self.part_name}"
+
 
 CLASSES = ("kernel", "dispatch", "launch", "sync", "device", "unknown")

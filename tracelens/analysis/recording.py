@@ -22,7 +22,7 @@ from tracelens.loading.separators import EVENT_CUT, UNREADABLE
 from tracelens.loading.soundness import DAMAGED
 from tracelens.model import arguments
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Role, Trace, among
-from tracelens.model.intervals import covered, union
+from tracelens.model.intervals import covered, length, lengths, union
 from tracelens.model.masks import mask_of
 from tracelens.model.names import bearing, named
 from tracelens.model.once import once
@@ -254,7 +254,7 @@ def complete_steps(trace: Trace, steps: Steps, device: int) -> float | None:
 def building_share(trace: Trace, steps: Steps) -> float | None:
     """Share of the steps' host time in which a graph is captured or instantiated, or code compiled."""
     events, spans = trace.events, steps.host
-    total = int((spans[:, 1] - spans[:, 0]).sum())
+    total = length(spans)
     if not total:
         return None
     rows = np.flatnonzero(_building(trace) & steps.threads.process.take(events.lane))
@@ -328,9 +328,8 @@ def early_return(trace: Trace, work: Int64s) -> int | None:
 
 def step_spread(steps: Steps) -> float | None:
     """Longest step over shortest."""
-    tiles = steps.window.tiles
-    length = tiles[:, 1] - tiles[:, 0] if len(tiles) > 1 else np.zeros(0, dtype=np.int64)
-    return float(length.max() / length.min()) if len(length) and length.min() > 0 else None
+    took = lengths(steps.window.tiles)
+    return float(took.max() / took.min()) if len(took) > 1 and took.min() > 0 else None
 
 
 def losses(trace: Trace) -> int:

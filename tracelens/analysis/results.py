@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tracelens.analysis.table import Table
 from tracelens.analysis.threads import Threads
-from tracelens.model.events import Bytes, Int32s, Int64s, Trace
+from tracelens.model.events import Bytes, Int32s, Int64s, Trace, among
+from tracelens.model.intervals import union
 from tracelens.model.units import NS_PER_MS
 from tracelens.model.windows import Window
 
@@ -49,6 +52,11 @@ class Timeline:
     """tracelens.analysis.parts.Part."""
     gap: Int32s
     """Index into Gaps of the gap that the piece belongs to; ABSENT while the device is busy."""
+
+    def within(self, *parts: int) -> Int64s:
+        """Interval set of the time in some parts, in ns."""
+        rows = np.flatnonzero(among(self.part, parts))
+        return union(self.start[rows], self.end[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ from tracelens.analysis.strangers import strangers
 from tracelens.analysis.threads import Threads, find_threads
 from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT, HOST, Bools, Category, Int32s, Int64s, Trace, among
+from tracelens.model.intervals import lengths
 from tracelens.model.units import duration
 from tracelens.model.windows import Window
 
@@ -136,10 +137,10 @@ def _working(trace: Trace, linked: Int64s, marks: Marks) -> tuple[Marks, Int64s]
 
 def _warm_up(tiles: Int64s) -> str:
     """Why the first step is left out; "" where it is like the others."""
-    lengths = tiles[:, 1] - tiles[:, 0]
-    if len(lengths) < STEPS_TO_JUDGE_WARM_UP:
+    took = lengths(tiles)
+    if len(took) < STEPS_TO_JUDGE_WARM_UP:
         return ""
-    ratio = lengths[0] / np.median(lengths[1:])
+    ratio = took[0] / np.median(took[1:])
     return f"first step left out as warm-up: {ratio:.2f} x the median of the others" if ratio > WARM_UP else ""
 
 

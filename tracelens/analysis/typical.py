@@ -11,6 +11,7 @@ from tracelens.analysis.attribution import attribute
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.work import owned_work
 from tracelens.model.events import ABSENT, Bools, Floats, Int64s
+from tracelens.model.intervals import lengths
 from tracelens.model.once import once
 
 PAUSED: Final = 1.2
@@ -54,8 +55,8 @@ def halves(analysis: Analysis) -> tuple[float, float] | None:
     """Mean length in ns of the short and of the long steps, where half of several are longer than their work explains;
     else None."""
     short, tiles = _short_steps(analysis), analysis.window.tiles
-    length = tiles[:, 1] - tiles[:, 0]
-    return (float(length[short].mean()), float(length[~short].mean())) if _are_halves(short) else None
+    took = lengths(tiles)
+    return (float(took[short].mean()), float(took[~short].mean())) if _are_halves(short) else None
 
 
 def _short_steps(analysis: Analysis) -> Bools:
@@ -72,7 +73,7 @@ def _are_halves(short: Bools) -> bool:
 
 def _over_usual(spans: Int64s) -> Floats:
     """Length of each span over the median one's (the lower of two)."""
-    return _over_median((spans[:, 1] - spans[:, 0]).astype(float))
+    return _over_median(lengths(spans).astype(float))
 
 
 def _work(analysis: Analysis, steps: Steps) -> Floats:

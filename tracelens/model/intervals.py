@@ -59,9 +59,19 @@ def subtract(first: Int64s, second: Int64s) -> Int64s:
     return intersect(first, complement(second, first[0, 0], first[-1, 1])) if len(first) else first
 
 
+def lengths(intervals: Int64s) -> Int64s:
+    """(n) ns of each interval."""
+    return intervals[:, 1] - intervals[:, 0]
+
+
 def length(intervals: Int64s) -> int:
     """ns covered by the interval set."""
-    return int((intervals[:, 1] - intervals[:, 0]).sum())
+    return int(lengths(intervals).sum())
+
+
+def longest_first(intervals: Int64s) -> Int64s:
+    """The intervals by length; of equals the earlier given is first."""
+    return intervals[np.argsort(-lengths(intervals), kind="stable")]
 
 
 def covered(intervals: Int64s, low: Int64s, high: Int64s) -> Int64s:
@@ -90,8 +100,7 @@ def _ascend(times: Int64s) -> bool:
 
 def covered_before(intervals: Int64s, time: Int64s) -> Int64s:
     """ns that the interval set covers before each time."""
-    lengths = intervals[:, 1] - intervals[:, 0]
-    total = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    total = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths(intervals))))
     after = reached(intervals[:, 0], time)
     if not len(intervals):
         return np.zeros(len(time), dtype=np.int64)

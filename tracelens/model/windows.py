@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracelens.model.events import Bools, Int64s
+from tracelens.model.intervals import length
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class Window:
     @property
     def length(self) -> int:
         """Sum of the tiles in ns."""
-        return int((self.tiles[:, 1] - self.tiles[:, 0]).sum()) if len(self.tiles) else 0
+        return length(self.tiles)
 
     def meets(self, start: Int64s, end: Int64s) -> Bools:
         """(m) Mask of the intervals [start, end) in ns that share time with the tiles; one of no length must lie in

@@ -12,9 +12,10 @@ from tracelens.advice.rules.rule import EVIDENCE
 from tracelens.analysis.handles import handles_of
 from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Analysis
+from tracelens.analysis.table import Table
 from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, among
-from tracelens.model.intervals import intersect, length, union
+from tracelens.model.intervals import intersect, length, longest_first, union
 from tracelens.model.names import alike, bearing
 from tracelens.model.nesting import nearest
 from tracelens.model.once import once
@@ -54,6 +55,12 @@ def calls(analysis: Analysis, *roles: Role) -> Int64s:
     return in_steps(analysis, (events.category == Category.RUNTIME) & among(events.role, roles))
 
 
+def graph_launches(analysis: Analysis) -> Table:
+    """Rows of the table of launches, those of graphs."""
+    launches = analysis.tables["launches"]
+    return launches.take(np.isin(launches["row"], calls(analysis, Role.GRAPH_LAUNCH)))
+
+
 def work(analysis: Analysis, *categories: Category) -> Int64s:
     """Rows of the device work of these categories that the counted steps launched."""
     events = analysis.trace.events
@@ -81,10 +88,8 @@ def spent(analysis: Analysis, rows: Int64s) -> Int64s:
 
 def idle(analysis: Analysis, *parts: str) -> Int64s:
     """Interval set of the window's time in parts of the account, each named as "dispatch.python"."""
-    wanted = [part for part in Part if f"{part.class_name}.{part.part_name}" in parts]
-    timeline = analysis.timeline
-    chosen = np.flatnonzero(among(timeline.part, wanted))
-    return intersect(union(timeline.start[chosen], timeline.end[chosen]), analysis.window.tiles)
+    wanted = [part for part in Part if part.full_name in parts]
+    return intersect(analysis.timeline.within(*wanted), analysis.window.tiles)
 
 
 def idle_ns(analysis: Analysis, rows: Int64s, *parts: str) -> int:
@@ -102,8 +107,7 @@ def gaps_at(analysis: Analysis, times: Int64s) -> tuple[str, ...]:
 def gaps_of(analysis: Analysis, *parts: str) -> tuple[str, ...]:
     """Handles of the gaps with the longest stretches of these parts, each named as "dispatch.python", whatever most of
     such a gap is."""
-    found = idle(analysis, *parts)
-    return gaps_at(analysis, found[np.argsort(found[:, 0] - found[:, 1], kind="stable")[:EVIDENCE], 0])
+    return gaps_at(analysis, longest_first(idle(analysis, *parts))[:EVIDENCE, 0])
 
 
 def handles(analysis: Analysis, prefix: str, rows: Int64s) -> tuple[str, ...]:

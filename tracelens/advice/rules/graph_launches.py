@@ -21,8 +21,7 @@ SHARE: Final = 0.05
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires where the device idles while a graph is launched."""
     share = analysis.attribution.share("launch", "graph")
-    rows, launches = evidence.calls(analysis, Role.GRAPH_LAUNCH), analysis.tables["launches"]
-    mine = launches.take(np.isin(launches["row"], rows))
+    rows, mine = evidence.calls(analysis, Role.GRAPH_LAUNCH), evidence.graph_launches(analysis)
     if share < SHARE or not len(mine):
         return None
     nodes, call = int(np.median(mine["kernels"])), int(np.median(mine["ns"]))

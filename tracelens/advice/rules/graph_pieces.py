@@ -27,8 +27,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires on several small graphs a step while the device waits for the host."""
     del forms
     rows, account = evidence.calls(analysis, Role.GRAPH_LAUNCH), analysis.attribution
-    launches = analysis.tables["launches"]
-    mine = launches.take(np.isin(launches["row"], rows))
+    mine = evidence.graph_launches(analysis)
     if not len(mine) or account.share("dispatch") + account.share("launch") < IDLE:
         return None
     nodes = float(np.median(mine["kernels"]))

@@ -13,7 +13,7 @@ from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.typical import typical_steps
 from tracelens.model.events import Category, Int64s
-from tracelens.model.intervals import intersect, length
+from tracelens.model.intervals import intersect, length, lengths, longest_first
 from tracelens.model.units import counted, duration
 
 PAUSE_NS: Final = 5_000_000
@@ -30,8 +30,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     found = _collecting(analysis, called) if len(called) else _rare(analysis)
     if not len(found):
         return None
-    by_length = found[(found[:, 0] - found[:, 1]).argsort(kind="stable")]
-    worst, steps = int(by_length[0, 1] - by_length[0, 0]), len(analysis.window.tiles)
+    by_length = longest_first(found)
+    worst, steps = length(by_length[:1]), len(analysis.window.tiles)
     having = f"{host_work.steps_with(analysis, found)} of {counted(steps, 'step')}"
     what = "gc.collect runs in the step" if len(called) else "a pause as of garbage collection"
     return Finding(
@@ -53,7 +53,7 @@ def _collecting(analysis: Analysis, called: Int64s) -> Int64s:
 def _rare(analysis: Analysis) -> Int64s:
     """Long stretches without an operator, unless most steps have one."""
     found = stretches(analysis)
-    found = found[found[:, 1] - found[:, 0] >= PAUSE_NS]
+    found = found[lengths(found) >= PAUSE_NS]
     usual = host_work.steps_with(analysis, found) >= host_work.STEADY * len(analysis.window.tiles)
     return found[:0] if usual else found
 

@@ -11,7 +11,7 @@ from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Int64s
-from tracelens.model.intervals import length
+from tracelens.model.intervals import length, longest_first
 from tracelens.model.units import counted, duration, percent
 
 SHARE: Final = 0.03
@@ -28,7 +28,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     if not window or length(found) < SHARE * window or steps_with(analysis, found) < STEADY * len(tiles):
         return None
     share = length(found) / window
-    by_length = found[(found[:, 0] - found[:, 1]).argsort(kind="stable")]
+    by_length = longest_first(found)
     return Finding(
         RULE.id,
         severity(share),

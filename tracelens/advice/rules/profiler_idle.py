@@ -11,6 +11,7 @@ from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
+from tracelens.model.intervals import lengths
 from tracelens.model.units import NS_PER_MS, milliseconds, percent
 
 IDLE: Final = 0.1
@@ -47,9 +48,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
 
 def _typical_ms(analysis: Analysis) -> float:
     """Ms of the median step (the lower of two) as traced: forms are of a typical step, not of the mean."""
-    tiles = analysis.window.tiles
-    lengths = np.sort(tiles[:, 1] - tiles[:, 0])
-    return float(lengths[(len(lengths) - 1) // 2]) / NS_PER_MS if len(lengths) else 0.0
+    ordered = np.sort(lengths(analysis.window.tiles))
+    return float(ordered[(len(ordered) - 1) // 2]) / NS_PER_MS if len(ordered) else 0.0
 
 
 RULE: Final = Rule(

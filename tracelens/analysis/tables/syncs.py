@@ -12,7 +12,7 @@ from tracelens.analysis.parts import Part
 from tracelens.analysis.results import Steps, Timeline
 from tracelens.analysis.table import Table
 from tracelens.analysis.tables.columns import handle_column, name_column, place_column
-from tracelens.model.events import ABSENT, Bools, Int64s, Trace, among
+from tracelens.model.events import ABSENT, Bools, Int64s, Trace
 from tracelens.model.intervals import covered, inside, intersect, union
 
 HOST_CLASSES: Final = ("sync", "dispatch", "launch")
@@ -69,11 +69,11 @@ def sync_costs(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s, co
     if not counted.any():
         nothing = np.empty(0, dtype=np.int64)
         return SyncCosts(nothing, nothing, nothing)
-    waiting = intersect(_pieces(timeline, timeline.part == Part.SYNC_WAIT), tiles)
-    refill = intersect(_pieces(timeline, timeline.part == Part.SYNC_REFILL), tiles)
+    waiting = intersect(timeline.within(Part.SYNC_WAIT), tiles)
+    refill = intersect(timeline.within(Part.SYNC_REFILL), tiles)
     low = (_while_waiting(waiting, start, end) + _after_waiting(timeline, refill, end))[counted]
     begun, ended = start[counted], end[counted]
-    busy = covered(_pieces(timeline, timeline.gap == ABSENT), begun, ended)
+    busy = covered(_busy(timeline), begun, ended)
     return SyncCosts(busy, low, np.maximum(low, _hidden(timeline, tiles, begun, ended)))
 
 
@@ -82,8 +82,8 @@ def _hidden(timeline: Timeline, tiles: Int64s, start: Int64s, end: Int64s) -> In
 
     Without the waits the host gets ahead by the length of each, and what it is ahead shortens later idle time of
     its own making; what is hidden before the next wait counts for this one."""
-    hosted = among(timeline.part, [part for part in Part if part.class_name in HOST_CLASSES])
-    idle = covered(intersect(_pieces(timeline, hosted), tiles), start, np.append(start[1:], _last(timeline, start)))
+    hosted = timeline.within(*(part for part in Part if part.class_name in HOST_CLASSES))
+    idle = covered(intersect(hosted, tiles), start, np.append(start[1:], _last(timeline, start)))
     balance = np.cumsum(end - start - idle)
     ahead = balance - np.minimum(np.minimum.accumulate(balance), 0)
     return end - start + np.append(0, ahead)[:-1] - ahead
@@ -106,8 +106,9 @@ def _after_waiting(timeline: Timeline, refill: Int64s, end: Int64s) -> Int64s:
     return result
 
 
-def _pieces(timeline: Timeline, mask: Bools) -> Int64s:
-    rows = np.flatnonzero(mask)
+def _busy(timeline: Timeline) -> Int64s:
+    """Interval set of the time in which the device runs anything."""
+    rows = np.flatnonzero(timeline.gap == ABSENT)
     return union(timeline.start[rows], timeline.end[rows])
 
 
