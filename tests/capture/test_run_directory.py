@@ -129,7 +129,6 @@ def test_published_trace_carries_the_final_record(tmp_path: Path) -> None:
 
 
 def test_run_directory_is_whole_at_every_moment(tmp_path: Path) -> None:
-
     directory = RunDirectory(tmp_path / "run", ["tracelens"], "r")
     directory.create(force=False)
     assert json.loads((tmp_path / "run/run.json").read_text())["complete"] is False

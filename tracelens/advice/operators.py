@@ -125,7 +125,6 @@ def describe(region: Region) -> Operators:
     split = _split_rows(names, roles, sizes, over)
     roles = np.where(split, Role.FULL, roles)
     sizes, parts = read_once(operator, roles == Role.POINTWISE, sizes)
-    from_host = (trace.events.category[region.work] == Category.COPY) & kernels.match(P.FROM_HOST)
     arithmetic = (_arithmetic(names, plain, sizes) + C.WINDOW_READ * _windows(trace, operator, names)) / parts
     waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
@@ -143,13 +142,11 @@ def describe(region: Region) -> Operators:
         twice=split & _reduces_twice(names),
         product=product,
         single_precision=product & (sizes.bytes == 4 * sizes.elements),
-        from_host=from_host,
-        in_place=from_host & ~around(trace, operator).match(P.CONVERTS),
         updates=_updates(trace, operator, names, roles) & (sizes.inputs > 1),
         standalone=_for_library(names, roles) | kernels.match(P.TO_CHANNELS_LAST) | casts,
         sums=names.match(P.SUM) & (sizes.inputs > 1),
-        places=names.match(P.COPY) & around(trace, operator).match(P.PART_BACKWARD),
         shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS) | split,
+        **_copies(region, names, kernels),
         **_flags(names, kernels),
         **_columns(names, sizes),
     )
@@ -247,6 +244,18 @@ def _columns(names: Names, sizes: Sizes[Floats]) -> dict[str, Any]:
     """The columns of Operators that the sizes of arguments tell."""
     inputs = np.where(names.match(P.COPY), np.minimum(sizes.inputs, 1), sizes.inputs)
     return {"sized": sizes.elements > 0} | sizes._replace(inputs=inputs)._asdict()
+
+
+def _copies(region: Region, names: Names, kernels: Names) -> dict[str, Bools]:
+    """The columns of Operators on copies, of which the calling operator says more."""
+    trace, work = region.trace, region.work
+    caller = around(trace, trace.links.operator[work].astype(np.int64))
+    from_host = (trace.events.category[work] == Category.COPY) & kernels.match(P.FROM_HOST)
+    return {
+        "from_host": from_host,
+        "in_place": from_host & ~caller.match(P.CONVERTS),
+        "places": names.match(P.COPY) & caller.match(P.PART_BACKWARD),
+    }
 
 
 def _flags(names: Names, kernels: Names) -> dict[str, Bools]:

@@ -78,7 +78,7 @@ def fill(batch: Batch, rows: Sequence[int], records: Sequence[Record], tables: T
             if column not in DENSE:
                 at, values = extra.setdefault(column, ([], []))
                 at.append(row)
-                values.append(_sparse_value(column, value, int(batch.offset[row]), tables))
+                values.append(_sparse_value(value, int(batch.offset[row]), tables))
     if rows:
         _fill_columns(batch, rows, records, tables)
     for column, (at, values) in extra.items():
@@ -122,7 +122,8 @@ def _id(column: str, value: float | str | None, offset: int, tables: Tables) -> 
     return absent
 
 
-def _sparse_value(column: str, value: int | float | str, offset: int, tables: Tables) -> int | float:
+def _sparse_value(value: int | float | str, offset: int, tables: Tables) -> int | float:
+    """A value as its column holds it: a text by its number, a number that does not fit clamped."""
     if isinstance(value, str):
         return tables.names.id(value)
     if isinstance(value, int) and clamped(value, 64) != value:
