@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tests.build import TraceBuilder
+from tracelens.advice.facts import Facts, facts_of
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
 
@@ -150,3 +151,10 @@ def told(*beats: Beat, steps: int = STEPS, pause: float = 50.0, **metadata: Give
 def analysis(*beats: Beat, **options: Given) -> Analysis:
     """The analysis of such a trace."""
     return analyze(told(*beats, **options).trace())
+
+
+def facts(*beats: Beat, **options: Given) -> Facts:
+    """What the prediction derives from such a trace's step."""
+    found = facts_of(analysis(*beats, **options))
+    assert found is not None
+    return found

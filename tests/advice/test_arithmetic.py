@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, gemm, op
-from tests.advice.test_fusion import BIG, compiled, pointwise
+from tests.advice.compiling import BIG, compiled
+from tests.advice.story import Beat, gemm, op, pointwise
 from tracelens.advice import constants as C
 
 

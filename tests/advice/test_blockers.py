@@ -11,17 +11,26 @@ from tracelens.advice.blockers import VETOES, Observation, find_blockers
 from tracelens.advice.facts import find_facts
 from tracelens.advice.forms import predict_forms
 from tracelens.advice.pieces import find_pieces
-from tracelens.advice.region import find_region
+from tracelens.advice.region import Region, find_region
 from tracelens.analysis import analyze
+from tracelens.analysis.results import Analysis
 
 BODY = [pointwise()] * 10
 
 
-def blockers(*beats: Beat) -> dict[str, Observation]:
-    found = analysis(*beats)
-    region = find_region(found)
+def observed(analysis: Analysis) -> tuple[Region, tuple[Observation, ...]]:
+    """The step of an analysis, and its blockers."""
+    region = find_region(analysis)
     assert region is not None
-    return {seen.blocker.id: seen for seen in find_blockers(found, region)}
+    return region, find_blockers(analysis, region)
+
+
+def by_id(analysis: Analysis) -> dict[str, Observation]:
+    return {seen.blocker.id: seen for seen in observed(analysis)[1]}
+
+
+def blockers(*beats: Beat) -> dict[str, Observation]:
+    return by_id(analysis(*beats))
 
 
 def test_a_plain_step_has_none() -> None:
@@ -52,10 +61,8 @@ def test_lost_records_are_no_evidence_of_steps_that_change(record: str) -> None:
     named = [event for event in builder.events if event["name"] == record]
     for lost in (3, len(named) // 2):
         builder.events.remove(named[lost])
-    found = analyze(builder.trace())
-    region = find_region(found)
-    assert region is not None
-    assert find_blockers(found, region) == ()
+    region, found = observed(analyze(builder.trace()))
+    assert found == ()
     assert len(region) == len(BODY) + 1
 
 
@@ -63,10 +70,7 @@ def test_steps_that_change_are_seen_beside_one_that_lost_a_record() -> None:
     builder = told(*BODY, at_step(1, gemm(5.0)), at_step(2, gemm(7.0)), at_step(2, gemm(7.0)), steps=6)
     launches = [event for event in builder.events if event["name"] == "cudaLaunchKernel"]
     builder.events.remove(launches[3])
-    found = analyze(builder.trace())
-    region = find_region(found)
-    assert region is not None
-    assert [seen.blocker.id for seen in find_blockers(found, region)] == ["changing_kernels"]
+    assert by_id(analyze(builder.trace())).keys() == {"changing_kernels"}
 
 
 def test_a_bare_wait_that_ends_every_step_lies_outside_what_would_be_captured() -> None:
@@ -84,10 +88,7 @@ def test_a_wait_for_results_on_their_way_to_the_host_is_part_of_the_step() -> No
 
 
 def test_the_wait_that_ends_a_single_recorded_step_is_no_proof() -> None:
-    one = analysis(*BODY, steps=1)
-    region = find_region(one)
-    assert region is not None
-    assert not any(seen.vetoes for seen in find_blockers(one, region))
+    assert not any(seen.vetoes for seen in observed(analysis(*BODY, steps=1))[1])
 
 
 def test_pageable_copies_and_host_inputs() -> None:
@@ -127,10 +128,8 @@ def test_a_copy_that_blocks_and_the_wait_for_it_are_one_wait() -> None:
 
 
 def test_of_a_stretch_that_is_no_step_nothing_is_counted_a_step() -> None:
-    found = analyze(told(*BODY, item(), *BODY, upload()).trace(), span="all")
-    region = find_region(found)
-    assert region is not None
-    messages = [seen.blocker.message for seen in find_blockers(found, region)]
+    stretch = analyze(told(*BODY, item(), *BODY, upload()).trace(), span="all")
+    messages = [seen.blocker.message for seen in observed(stretch)[1]]
     assert len(messages) == 2
     assert all("in this stretch" in message for message in messages)
 
@@ -191,10 +190,7 @@ def test_an_optimizer_that_counts_on_the_host() -> None:
 
 
 def pieces(*beats: Beat) -> int:
-    found = analysis(*beats)
-    region = find_region(found)
-    assert region is not None
-    return find_pieces(region, find_blockers(found, region)).pieces
+    return find_pieces(*observed(analysis(*beats))).pieces
 
 
 def test_waits_cut_the_step_into_pieces_and_a_last_one_cuts_nothing() -> None:
@@ -252,10 +248,8 @@ def test_a_backward_pass_that_returns_to_a_spent_forward_pass_cannot_be_compiled
     assert found.raises
     assert not found.vetoes
     assert found.blocker.per_step == 1
-    traced = analysis(*beats)
-    region = find_region(traced)
-    assert region is not None
-    forms = predict_forms(find_facts(region), find_blockers(traced, region))
+    region, seen = observed(analysis(*beats))
+    forms = predict_forms(find_facts(region), seen)
     assert forms["compile"].step_ms is forms["both"].step_ms is None
     assert forms["replay"].step_ms is not None
     assert forms["compile"].blockers == (found.blocker,)
@@ -286,10 +280,7 @@ def lacking(builder: TraceBuilder, *numbers: int) -> dict[str, Observation]:
     told = [event for event in builder.events if event["cat"] == "cpu_op"]
     for number in numbers:
         builder.events.remove(told[number])
-    found = analyze(builder.trace())
-    region = find_region(found)
-    assert region is not None
-    return {seen.blocker.id: seen for seen in find_blockers(found, region)}
+    return by_id(analyze(builder.trace()))
 
 
 def test_lost_operators_are_no_evidence_of_steps_that_change() -> None:

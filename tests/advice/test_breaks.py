@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, gemm, op
-from tests.advice.test_fusion import BIG, compiled, elementwise, pointwise, reduction
+from tests.advice.compiling import BIG, compiled, elementwise, reduction
+from tests.advice.story import Beat, gemm, op, pointwise
 
 
 def test_a_row_reduction_fuses_and_a_full_one_splits() -> None:

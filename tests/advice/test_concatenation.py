@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, op
-from tests.advice.test_fusion import BIG, compiled, pointwise, reduction
+from tests.advice.compiling import BIG, compiled, reduction
+from tests.advice.story import Beat, op, pointwise
 
 
 def stacked(parts: int) -> Beat:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, Clock, analysis, gemm, op, pointwise
+from tests.advice.compiling import compiled
+from tests.advice.story import Beat, Clock, gemm, op, pointwise
 from tests.build import TraceBuilder
-from tracelens.advice.facts import find_facts
-from tracelens.advice.fusion import Compiled, compile_device
-from tracelens.advice.region import find_region
 
 SIZE = 1 << 10
 SEQUENCE = op("aten::arange", 1, kernel="elementwise_kernel_with_index", shapes=[[], [], [], [0]], dtypes=[""] * 4)
 COPY = op("aten::copy_", 2, shapes=[[SIZE], [SIZE]], dtypes=["long int"] * 2)
-
-
-def compiled(*beats: Beat) -> Compiled:
-    region = find_region(analysis(*beats))
-    assert region is not None
-    return compile_device(find_facts(region))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.compiling import compiled
 from tests.advice.story import Beat, Clock, op
-from tests.advice.test_fusion import compiled
 from tests.build import TraceBuilder
 from tracelens.advice import constants as C
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.cases.beats import inside
-from tests.advice.story import Beat, op
-from tests.advice.test_fusion import BIG, compiled, pointwise
+from tests.advice.compiling import BIG, compiled
+from tests.advice.story import Beat, op, pointwise
 
 ENGINE = "autograd::engine::evaluate_function:"
 WORK = [pointwise(50, BIG)] * 6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.compiling import compiled
 from tests.advice.story import Beat, op
-from tests.advice.test_fusion import compiled
 from tracelens.advice import constants as C
 
 NARROW = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x256_64x3_nn_align2"

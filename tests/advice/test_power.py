@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from tests.advice.story import H200, Beat, analysis, gemm, op, pointwise
+from tests.advice.story import H200, Beat, facts, gemm, op, pointwise
 from tracelens.advice.constants import POWER_SLOWDOWN
-from tracelens.advice.facts import find_facts
-from tracelens.advice.region import find_region
 
 BIG = 1 << 24
 
 
 def slowdown(*beats: Beat) -> float:
-    region = find_region(analysis(*beats))
-    assert region is not None
-    return find_facts(region).sustained.mid
+    return facts(*beats).sustained.mid
 
 
 def test_nothing_but_large_products_runs_slower() -> None:
@@ -44,8 +40,6 @@ def test_attention_is_dense_work() -> None:
 
 def test_another_device_keeps_its_traced_time_with_room_for_its_limit() -> None:
     other = {"deviceProperties": [{"id": 0, **H200, "name": "AMD Instinct MI300X"}]}
-    region = find_region(analysis(*[gemm(500)] * 4, **other))
-    assert region is not None
-    factor = find_facts(region).sustained
+    factor = facts(*[gemm(500)] * 4, **other).sustained
     assert factor.mid == 1
     assert factor.high == 1 + POWER_SLOWDOWN
