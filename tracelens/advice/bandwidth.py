@@ -15,7 +15,12 @@ from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.model.events import Device, Floats
 
-FLOAT32 = 4
+FLOAT32: Final = 4
+"""Bytes of an element where the trace gives no type."""
+REACHED: Final = 90
+"""Percentile of the rates of the trace's pointwise kernels that its device is taken to reach. [judgement]"""
+MOST_SHOWN: Final = 1.1
+"""Most that they may show, over what is usual of a listed device: tensors in the cache show more. [judgement]"""
 _SLICES: Final = re.compile(r"\bMIG (\d)g\.")
 """In the name of a slice, how many of the device it has."""
 
@@ -25,6 +30,7 @@ class Bandwidth:
     """A rate and whether it is more than a guess."""
 
     rate: float
+    """Bytes per ns."""
     known: bool
     """The trace shows it or the device is listed."""
 
@@ -36,8 +42,8 @@ def streaming_bandwidth(region: Region, operators: Operators) -> Bandwidth:
     shown = _shown(region, operators)
     if not len(shown):
         return Bandwidth(usual, peak > 0)
-    reached = float(np.percentile(shown, 90))
-    return Bandwidth(min(max(reached, C.LEAST_SHOWN * usual), 1.1 * usual) if peak else reached, True)
+    reached = float(np.percentile(shown, REACHED))
+    return Bandwidth(min(max(reached, C.LEAST_SHOWN * usual), MOST_SHOWN * usual) if peak else reached, True)
 
 
 def traffic(operators: Operators) -> Floats:
@@ -60,6 +66,7 @@ def infer_sizes(region: Region, operators: Operators, bandwidth: Bandwidth) -> O
 
 
 def _shown(region: Region, operators: Operators) -> Floats:
+    """Rates in bytes per ns of the pointwise kernels that run for long enough to show one."""
     streams = (operators.role == Role.POINTWISE) & (region.duration > C.STREAMING_KERNEL) & (operators.bytes > 0)
     return (traffic(operators) / operators.portions)[streams] / region.duration[streams]
 
@@ -74,6 +81,7 @@ def part_of(device: Device) -> float:
 
 
 def _peak(device: Device) -> float:
+    """Listed bandwidth in bytes per ns of the device, or of the slice that it is; 0 where it is not listed."""
     return part_of(device) * C.PEAK_BANDWIDTH.get(_listed(device, C.PEAK_BANDWIDTH), 0.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Final
 
 import numpy as np
 
@@ -33,6 +34,11 @@ from tracelens.model.events import ABSENT, Category, Int64s, Role
 from tracelens.model.masks import mask_of
 from tracelens.model.nesting import nearest
 
+TURNS_SPREAD: Final = (0.5, 1.5)
+"""Range of what host and device wait for each other around its estimate. [judgement]"""
+UNCERTAIN: Final = 1.5
+"""Widens the range of generated kernels whose shapes or bandwidth the trace does not show. [judgement]"""
+
 
 @dataclass(frozen=True, slots=True)
 class Both:
@@ -60,7 +66,7 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     sigma = C.COMPILED_TRAINING_SIGMA if facts.region.training else C.COMPILED_SIGMA
     sigma *= 1 - fixed / host  # the model's own work is what it is unsure of
     mid = slower_of(host - begun, device.mid, sigma) + begun
-    busy = device + Estimate(begun, 0.5 * begun, 1.5 * begun)
+    busy = device + spread(begun, TURNS_SPREAD)
     low, high = ((host - fixed) * factor + fixed for factor in C.COMPILED_SPREAD)
     inside = Estimate(mid, max(low, busy.low), max(high, busy.high))
     waited = (" - begun_ns", " + begun_ns") if begun else ("", "")
@@ -160,7 +166,7 @@ def _within(region: Region, operators: Int64s) -> int:
 
 def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
     """Device time of the compiled kernels with gaps of so many ns in all between them."""
-    unsure = 1.0 if compiled.certain else 1.5
+    unsure = 1.0 if compiled.certain else UNCERTAIN
     low, high = C.FUSED_SPREAD[0] / unsure, C.FUSED_SPREAD[1] * unsure
     single = compiled.single_precision
     rest, factor = compiled.library - single, facts.sustained
@@ -190,7 +196,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
         host = C.TREE_TRAINING + C.TREE_PARAMETER * region.parameters
     else:
         turns = host + C.REGION_OVERHEAD * begun if begun else 0.0
-        replayed = replayed + Estimate(turns, 0.5 * turns, 1.5 * turns).told("turns_ns", turns_ns=turns)
+        replayed = replayed + spread(turns, TURNS_SPREAD).told("turns_ns", turns_ns=turns)
     costs = {"entry_ns": host, "regions_ns": C.REGION_OVERHEAD * (pieces - 1)}
     costs = {name: slowness(region) * cost for name, cost in costs.items()}
     entering = sum(costs.values())

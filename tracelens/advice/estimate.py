@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import erf, exp, log, sqrt
+from typing import Final
 
 from tracelens.advice.results import Blocker, Form
 from tracelens.advice.terms import Terms
 from tracelens.model.units import NS_PER_MS
+
+FLOOR_SPREAD: Final = (0.8, 1.3)
+"""Range of what no time is below around its estimate. [judgement]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,8 @@ class Estimate:
         """The same where no time is below the sum of the terms, which decide it `by` that name where mid was."""
         floor = sum(terms.values())
         told = self.terms.told(f"max({{}}, {' + '.join(terms)})", by if floor > self.mid else "", **terms)
-        return Estimate(max(self.mid, floor), max(self.low, floor * 0.8), max(self.high, floor * 1.3), told)
+        low, high = (floor * factor for factor in FLOOR_SPREAD)
+        return Estimate(max(self.mid, floor), max(self.low, low), max(self.high, high), told)
 
     def at_most(self, bound: float, slack: float = 1.0) -> Estimate:
         """The same with mid <= bound, the low end as far below it as before, and high <= slack x bound."""
@@ -66,7 +71,10 @@ def either(first: Estimate, second: Estimate, share: float) -> Estimate:
 
 
 def slower_of(host: float, device: float, sigma: float) -> float:
-    """Expected maximum of a host time, lognormal with median `host`, and a device time."""
+    """Expected maximum of a host time and a device time, in one unit.
+
+    The host's is lognormal: `host` is its median, sigma the standard deviation of its logarithm. [partial expectation
+    of a lognormal distribution]"""
     if host <= 0 or device <= 0:
         return max(host, device)
     reach = log(device / host) / sigma
@@ -76,4 +84,5 @@ def slower_of(host: float, device: float, sigma: float) -> float:
 
 
 def _normal(x: float) -> float:
+    """Cumulative standard normal distribution."""
     return 0.5 * (1 + erf(x / sqrt(2)))

@@ -12,7 +12,7 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.dependencies import main_stream
-from tracelens.advice.estimate import Estimate
+from tracelens.advice.estimate import Estimate, spread
 from tracelens.advice.patterns import POINTWISE_PAIR, SPARSE
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
@@ -30,6 +30,9 @@ VIEW: Final = re.compile(r"^aten::as_strided$")
 """The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
 UPDATES: Final = re.compile(r"^_foreach")
 """Operators on lists of what is updated in place, hardly inputs one by one."""
+
+COPY_SPREAD: Final = (0.5, 2.0)
+"""Range of the time of those copies around its estimate, as which tensors are inputs is a guess. [judgement]"""
 
 
 def input_copies(region: Region, bandwidth: float) -> Estimate:
@@ -49,7 +52,7 @@ def tree_copies(region: Region, bandwidth: float) -> Estimate:
     rate = C.TREE_COPY_RATE * bandwidth
     again = [size for size in map(sum, _read_again(region)) if 2 * size / rate > C.TREE_COPY]
     copy = max(2 * sum(_input_bytes(region)) / rate, C.TREE_COPY) + 2 * sum(again) / rate
-    return Estimate(copy, 0.5 * copy, 2 * copy).told("input_copies_ns", input_copies_ns=copy)
+    return spread(copy, COPY_SPREAD).told("input_copies_ns", input_copies_ns=copy)
 
 
 def _input_bytes(region: Region) -> list[int]:

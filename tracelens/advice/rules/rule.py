@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from tracelens.advice.results import Finding, Form
 from tracelens.analysis.results import Analysis
@@ -13,6 +14,10 @@ from tracelens.model.units import NS_PER_MS
 EVIDENCE = 5
 """Handles that a finding names at most."""
 SEVERITIES = ("info", "warning", "critical")
+WARNING: Final = 0.05
+"""Share of the step from which a finding is a warning. [judgement]"""
+CRITICAL: Final = 0.2
+"""... and from which it is critical. [judgement]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +73,5 @@ def host_saving_ms(analysis: Analysis, forms: Mapping[str, Form], ns: float) -> 
 def severity(share: float) -> str:
     """How much a finding matters, by the share of the step that it saves, without the profiler; where no saving is
     known, by that of what it tells of; of what is to be repaired first, by what the repairs save together if that is
-    more. Critical from 20 %, warning from 5 %. [judgement]"""
-    return "critical" if share >= 0.2 else "warning" if share >= 0.05 else "info"
+    more."""
+    return "critical" if share >= CRITICAL else "warning" if share >= WARNING else "info"
