@@ -19,8 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.corpus import seeds
-from tests.loading.test_scan import EVENTS, HEAD, LAYOUTS
-from tests.loading.traces import assert_same
+from tests.loading.anything import EVENTS, LAYOUTS
+from tests.loading.traces import HEAD, assert_same
 from tests.reference import reference_traces
 from tracelens import loading
 from tracelens.loading import load_trace, plain

@@ -15,12 +15,26 @@ from tracelens.loading import load_trace
 from tracelens.loading.reader import SKIPPED
 from tracelens.model.events import Events, Trace
 
+HEAD = 200_000
+"""Bytes of each real trace that are compared; later ones repeat the same kinds of event."""
 HEADER = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}]}
 
 
 def event(name: str = "aten::mm", ts: object = 100, dur: object = 10, **changes: object) -> dict[str, Any]:
     """One complete operator; `args` and any other key can be given."""
     return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 7, "tid": 8, "ts": ts, "dur": dur, **changes}
+
+
+def call(name: str = "cudaLaunchKernel", correlation: int = 5, **changes: object) -> dict[str, Any]:
+    """A launch call, 10 us after the trace begins."""
+    args = {"correlation": correlation, "cbid": 211}
+    return event(name, 10, 5, cat="cuda_runtime", args=args) | changes
+
+
+def kernel(name: str = "gemm", correlation: int = 5, **args: object) -> dict[str, Any]:
+    """The device work of a call, by its correlation."""
+    place = {"device": 0, "stream": 7, "correlation": correlation, **args}
+    return event(name, 20, 9, cat="kernel", pid=0, tid=place["stream"], args=place)
 
 
 def kineto(events: Sequence[Mapping[str, Any] | str]) -> bytes:
@@ -98,3 +112,8 @@ def _no_json(constant: str) -> NoReturn:
 def kinds(trace: Trace) -> dict[str, int]:
     """Repairs and how often each was made."""
     return {repair.kind: repair.count for repair in trace.repairs}
+
+
+def launches(trace: Trace) -> list[int]:
+    """Row of the launch of each device event."""
+    return trace.links.launch[trace.events.device_work()].tolist()
