@@ -14,6 +14,7 @@ def trust(builder: TraceBuilder) -> Trust:
 
 
 def of(found: Trust, name: str) -> Check:
+    """The check of this name."""
     return next(check for check in found.checks if check.id == name)
 
 

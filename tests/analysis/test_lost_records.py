@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis.recordings import of, trust
 from tests.build import TraceBuilder
 from tracelens.analysis import analyze
-from tracelens.analysis.results import Check, Trust
 from tracelens.loading import load_trace
 
 STEP = 1_000
@@ -26,14 +26,6 @@ def told(steps: int = 4, runs: float = 3) -> TraceBuilder:
             builder.op("aten::linear", at, 30).op("aten::addmm", at + 2, 26, shapes=[[kernel + 1, 8]])
             builder.launch(f"gemm_{kernel}", at + 10, 5, at=at + 20, runs=runs)
     return builder
-
-
-def trust(builder: TraceBuilder) -> Trust:
-    return analyze(builder.trace()).trust
-
-
-def of(found: Trust, name: str) -> Check:
-    return next(check for check in found.checks if check.id == name)
 
 
 @pytest.mark.parametrize("runs", [0.5, 3, 18])

@@ -44,6 +44,7 @@ class Generated:
         return self._copies() * shortest + np.where(self._copies() > 0, self._sum(self.duration * copied), 0.0)
 
     def _joined(self) -> Int64s:
+        """Kernels per group beside copies: one, its further stages, a scatter's zeroes, further calls on lists."""
         stages = self._most(self.operators.stages[self.work])
         zeroes = self._any(self.role == Role.SCATTER)
         calls = np.maximum(self._sum(np.ones(len(self.work))) / np.maximum(self._operators(), 1), 1)
@@ -154,6 +155,7 @@ class Generated:
         return self._sum(bytes * rows / np.where(cached, C.CACHED_RATE, 1.0))
 
     def _arithmetic(self) -> Floats:
+        """Device time per group that its functions and reductions take on all of their elements."""
         rows, held = self.role == Role.ROW, self.operators.row[self.work] <= C.PERSISTENT_ROW
         looped = rows & ~held & self.operators.normalises[self.work] & ~self.operators.layer[self.work]
         cost = self.operators.arithmetic[self.work] + self.operators.anew[self.work]
@@ -181,6 +183,7 @@ class Generated:
         return self._edge(values, -1)
 
     def _edge(self, values: Floats, step: int) -> Floats:
+        """Of each group the first (step 1) or the last (-1) value that is not 0."""
         at = np.flatnonzero(values)[::step]
         groups, found = np.unique(np.searchsorted(self.first, at, side="right") - 1, return_index=True)
         edge = np.zeros(len(self.first))

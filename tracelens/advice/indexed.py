@@ -47,6 +47,7 @@ def _unknown(shapes: list[Json], _: list[Json]) -> tuple[float]:
 
 
 def _taken(trace: Trace, table: Int64s, reader: Int64s, matrix: Bools) -> Floats:
+    """(n, 9) Sizes of what each reader takes of a table's rows, in the order of Sizes; zeros where it takes none."""
     own, other = (texts(trace, A.SHAPES, rows) for rows in (table, reader))
     whole, first = (read_pairs(trace, own, other, read) for read in (_of_any, _of_first))
     elements = np.where(matrix[:, None], first, whole)

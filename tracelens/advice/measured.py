@@ -60,6 +60,7 @@ def beside(predicted: Form, measured: Form) -> Form:
 
 
 def _form(record: Record) -> Form | None:
+    """The form that a form object tells of; None where that holds neither a time nor an error."""
     step, error = _number(record.get("step_ms")), _text(record.get("error"))
     step = step if step and step >= SHORTEST else None
     if step is None and not error:

@@ -49,6 +49,7 @@ def summary(case: Case, chosen: str, after: AfterFix | None, first: tuple[Blocke
 
 
 def _use(case: Case, chosen: str, sure: float) -> str:
+    """That another form is to be used, and the times before and after."""
     now, then = case.forms[case.now], case.forms[chosen]
     action = _action(case, chosen, then.variant)
     doubtful = sure < EVEN or (sure < SURE and _may_be_none(case, chosen))
@@ -81,6 +82,7 @@ def _despite(form: Form, chosen: str, first: tuple[Blocker, ...]) -> str:
 
 
 def _around(chosen: str, ids: set[str]) -> str:
+    """What a form does with the blockers of a whole step, told by their ids."""
     if chosen == "compile":
         return "compiled code runs between the waits" if "sync" in ids else "the compiler makes code for each shape"
     if ids == {"changing_shapes"}:

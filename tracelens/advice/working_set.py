@@ -50,6 +50,8 @@ def weight_bytes(region: Region) -> float:
 
 
 def _bytes(region: Region, operators: Int64s, at: int) -> float:
+    """Bytes of the arguments at one position of the operators, together."""
+
     def read(shapes: list[Json], dtypes: list[Json]) -> tuple[float, ...]:
         dims = tensors(shapes[at]) if at < len(shapes) else []
         return (float(prod(dims[0]) * width(dtypes, at)) if dims else 0.0,)

@@ -146,6 +146,7 @@ def _resolve_gap(gaps: NumberedGaps, number: int) -> Target:
 
 
 def _expect(prefix: str, number: int, count: int) -> None:
+    """UsageError where a handle's number is none of those that the trace has."""
     if 1 <= number <= count:
         return
     nouns = NOUNS[prefix] + ("es" if prefix == LAUNCH else "s")
@@ -154,6 +155,7 @@ def _expect(prefix: str, number: int, count: int) -> None:
 
 
 def _bearers(trace: Trace, prefix: str) -> Bools:
+    """(n) Whether each event bears a handle with this prefix (not GAP)."""
     events = trace.events
     complete = events.complete()
     if prefix == SYNC:

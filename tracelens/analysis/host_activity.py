@@ -130,6 +130,7 @@ def loading_launches(trace: Trace) -> Bools:
 
 
 def _activities(trace: Trace) -> Bytes:
+    """(n) Activity of each event: by its call, by what it lies in, by its name."""
     events = trace.events
     calls = events.category == Category.RUNTIME
     activity = np.full(len(events), Activity.NOTHING, dtype=np.uint8)
@@ -155,6 +156,7 @@ def _loading_batches(trace: Trace, activity: Bytes) -> Int64s:
 
 
 def _by_name(name: str, *, operator: bool) -> Activity:
+    """What an operator or annotation of this name does; an annotation of no known name does nothing."""
     if STEP_NUMBER.search(name):
         return Activity.NOTHING
     if INPUT.search(name):

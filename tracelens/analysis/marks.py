@@ -242,6 +242,7 @@ def _family(name: str) -> str:
 
 
 def _unknown(trace: Trace, rows: Int64s, name: str) -> str:
+    """That no annotation bears this name, with those that come close or that there are."""
     if is_one_step(name) and (steps := names_of(trace, rows[named(trace, rows, _STEP)]).tolist()):
         return f"no annotation named {name!r}: the trace has {steps[0]} to {steps[-1]}"
     keys = list(dict.fromkeys(tell_names(trace, rows, _family).tolist()))

@@ -78,6 +78,7 @@ def _work_of(trace: Trace, device: int) -> _Work:
 
 
 def _unnamed(work: _Work) -> Steps:
+    """Steps that nobody named, by the first kind of mark that leads work."""
     trace, lanes, calls = work.trace, work.threads.process, work.calls
     marks = profiler_steps(trace, lanes, calls) or device_steps(trace, work.device, work.linked)
     steps = _from_marks(work, marks) or _repeated(work, repeating_annotation(trace, lanes, calls))
@@ -179,6 +180,7 @@ def _on_threads(work: _Work) -> Bools:
 
 
 def _named(work: _Work, name: str) -> Steps:
+    """Steps by an annotation; UsageError where it launched no work."""
     marks = named_annotation(work.trace, work.threads.process, name, work.calls)
     steps = _from_marks(work, marks)
     is_next = marks and steps and is_one_step(name) and steps.host[0, 0] != marks.start[0]
@@ -188,6 +190,7 @@ def _named(work: _Work, name: str) -> Steps:
 
 
 def _range(work: _Work, span: tuple[int, int] | Literal["all"]) -> Steps:
+    """One tile that was asked for; UsageError for an empty one."""
     if span == "all":
         whole = _whole(work)
         return dataclasses.replace(whole, window=Window("range", "all", whole.window.tiles), notes=())

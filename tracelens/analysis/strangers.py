@@ -26,6 +26,7 @@ def processes(trace: Trace) -> int:
 
 
 def _of_threads(trace: Trace, steps: Steps, device: int) -> tuple[str, ...]:
+    """A note of what other threads copied and waited for in the counted steps."""
     events, launch, other = trace.events, trace.links.launch, _other(trace, steps)
     copies = int(other[launch[(launch != ABSENT) & (events.device == device)]].sum())
     waits = int((other & (events.category == Category.RUNTIME) & (events.role == Role.SYNC)).sum())

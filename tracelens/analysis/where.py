@@ -97,6 +97,7 @@ def _forward(trace: Trace, host: Int64s) -> Int64s:
 
 
 def _of_call_stacks(trace: Trace, host: Int64s) -> npt.NDArray[np.object_]:
+    """(n) "file:line" of each host event by the "Call stack" of the operator around it, None without one."""
     found = np.full(len(host), None, dtype=object)
     stacks = trace.args.get(arguments.CALL_STACK)
     if stacks is None or not len(stacks.rows):

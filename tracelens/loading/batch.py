@@ -133,6 +133,7 @@ def _sparse_value(value: int | float | str, offset: int, tables: Tables) -> int 
 
 
 def _joined(known: Sparse | None, rows: npt.NDArray[np.int64], values: list[Any], column: str) -> Sparse:
+    """Sparse values with more of their column, rows ascending."""
     added = np.array(values, dtype=sparse_dtype(column))
     if known is None:
         return rows, added

@@ -101,6 +101,7 @@ def record(event: Mapping[str, Any]) -> Record:
 
 
 def _unread(event: Mapping[str, Any], args: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Kinds of damage, and the text, of what an event gives but nobody can read."""
     found = [(kind, event[key]) for key, (kind, reads) in _EXPECTED.items() if key in event and not reads(event[key])]
     correlation = args.get(CORRELATION)
     if correlation is not None and integer(correlation) is None:
@@ -121,6 +122,7 @@ def _phase(text: str) -> int:
 
 
 def _argument_values(args: Mapping[str, Any]) -> dict[str, int | float | str]:
+    """Values of the arguments that become columns, by column; what cannot be read is left out."""
     values: dict[str, int | float | str] = {}
     for key, value in args.items():
         column, kind = ARGUMENTS.get(key, ("", Kind.TEXT))

@@ -74,6 +74,7 @@ class Document:
         self._note_rest()
 
     def _read_members(self) -> None:
+        """Read the members of the outermost object; UnreadableError where none of them is an array of events."""
         commas: int | None = 0
         for _ in range(MOST_MEMBERS):
             if not self._skip_space(commas, b"}"):

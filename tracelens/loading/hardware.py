@@ -48,6 +48,7 @@ def _vendor_of_call(name: str) -> str:
 
 
 def _vendor_without_calls(events: Events, metadata: Mapping[str, Any], args: Mapping[str, SparseColumn]) -> str:
+    """The vendor by the names of devices, else by versions in the metadata, else by what kernels tell."""
     listed = " ".join(str(properties.get("name", "")) for properties in _properties(metadata).values()).lower()
     by_name = next((vendor for word, vendor in _WORDS if word in listed), "")
     by_version = next((vendor for key, vendor in _VERSIONS if metadata.get(key)), "")

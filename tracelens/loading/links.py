@@ -24,6 +24,7 @@ def link(events: Events, lanes: Lanes) -> Links:
 
 
 def _parents(events: Events) -> Int32s:
+    """The innermost host event that encloses each one on its lane."""
     rows = np.flatnonzero(among(events.category, HOST) & events.complete())
     start, end = events.start[rows], events.duration[rows]
     end += start
