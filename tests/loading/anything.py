@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tracelens.loading.fields import ARGUMENTS
@@ -40,3 +41,5 @@ EVENTS = st.fixed_dictionaries(
     },
 )
 LAYOUTS = st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}, {"ensure_ascii": False}])
+QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+"""Of properties that use a folder for all their examples."""

@@ -1,4 +1,4 @@
-"""Damage is mended and counted; nothing before it and nothing after it is lost."""
+"""Damaged events are mended and counted; nothing before them and nothing after them is lost."""
 
 from __future__ import annotations
 
@@ -7,26 +7,19 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.watch import Watch
-from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events, zipped
+from tests.loading.anything import QUIET
+from tests.loading.damaged import AFTER, BEFORE, EVENTS, NAMED, NOT_JSON, damaged
+from tests.loading.traces import columns_of, event, kinds, kineto, load_bytes, load_events
 from tests.reference import reference_traces
 from tracelens.errors import UnreadableError
 from tracelens.loading import careful, load_trace, mend, soundness
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_traces"
-BEFORE, AFTER = event("before", ts=100), event("after", ts=300)
-NOT_JSON = "values that are not JSON (NaN, inf, N/A)"
 
-
-def damaged(rest: str) -> str:
-    """Text of an event that ends in `rest`."""
-    return '{"ph": "X", "cat": "cpu_op", "pid": 7, "tid": 8, "ts": 200, "dur": 5, ' + rest + "}"
-
-
-NAMED = '"name": "x", "args": '
 DAMAGED = {
     "nan": (damaged(NAMED + '{"a": nan}'), NOT_JSON),
     "infinity": (damaged(NAMED + '{"a": -Infinity}'), NOT_JSON),
@@ -40,6 +33,7 @@ DAMAGED = {
     "json in name": (damaged('"name": "{"a": "b", "c": {}}(1): f", "id": 1'), "unescaped quotes"),
     "quotes in args": (damaged(NAMED + '{"k": "a"b"c", "device": 0}'), "unescaped quotes"),
 }
+
 NAMES = {
     "windows path": r"C:\Users\nick\x",
     "control": "a\x01\nb",
@@ -123,87 +117,6 @@ def test_an_event_beyond_mending_is_skipped_and_counted(tmp_path: Path) -> None:
     assert columns_of(trace)["name"] == ["before", "after"]
 
 
-@pytest.mark.parametrize(
-    ("name", "compress"),
-    [("trace.json", True), ("trace.json.gz", False), ("trace.json.zst", False), ("trace.json.zst", True)],
-)
-def test_a_wrong_extension_is_counted(name: str, compress: bool, tmp_path: Path) -> None:
-    data = kineto([BEFORE])
-    trace = load_bytes(zipped(data) if compress else data, tmp_path, name)
-    assert kinds(trace) == {"name does not match the content": 1}
-    assert trace.source.compression == ("gzip" if compress else "")
-    assert len(trace.events) == 1
-
-
-EVENTS = [
-    event(
-        f'op {n} "quoted" {{',
-        ts=n * 100,
-        args={"External id": n, "Input Dims": [[n, 2]], "Concrete Inputs": ["a]", "{"]},
-    )
-    for n in range(8)
-]
-QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
-
-
-@QUIET
-@given(cut=st.integers(0, len(kineto(EVENTS)) - 2))
-def test_every_event_before_a_cut_is_kept(cut: int, tmp_path: Path) -> None:
-    data = kineto(EVENTS)
-    begin = data.index(b'"traceEvents": [') + len(b'"traceEvents": [')
-    if cut < begin:
-        return
-    whole = [n for n, one in enumerate(EVENTS) if data.index(json.dumps(one).encode()) + len(json.dumps(one)) <= cut]
-    trace = load_bytes(data[:cut], tmp_path)
-    full = columns_of(load_bytes(data, tmp_path, "full.json"))
-    assert len(trace.events) == len(whole)
-    assert kinds(trace)["file cut short"] == 1
-    if whole:
-        assert {name: values[: len(whole)] for name, values in full.items()} == columns_of(trace)
-
-
-MANY = zipped(kineto([event(f"op {n}", ts=n) for n in range(3000)]))
-
-
-@QUIET
-@given(share=st.floats(0.2, 0.999))
-def test_a_cut_gzip_file_keeps_what_can_be_inflated(share: float, tmp_path: Path) -> None:
-    trace = load_bytes(MANY[: int(len(MANY) * share)], tmp_path, "trace.json.gz")
-    assert 0 < len(trace.events) <= 3000
-    assert columns_of(trace)["name"] == [f"op {n}" for n in range(len(trace.events))]
-    assert kinds(trace)["file cut short"] == 1
-
-
-def test_a_broken_gzip_checksum_is_named(tmp_path: Path) -> None:
-    data = bytearray(zipped(kineto([BEFORE, AFTER])))
-    data[-6] ^= 0xFF
-    trace = load_bytes(bytes(data), tmp_path, "trace.json.gz")
-    assert len(trace.events) == 2
-    assert kinds(trace) == {"checksum of the compressed file does not match": 1}
-    assert "incorrect data check" in trace.repairs[-1].example
-
-
-def test_a_text_that_ends_early_is_cut_short_whatever_the_checksum(tmp_path: Path) -> None:
-    data = bytearray(zipped(kineto([BEFORE, AFTER])[:-3]))
-    data[-6] ^= 0xFF
-    trace = load_bytes(bytes(data), tmp_path, "trace.json.gz")
-    assert kinds(trace).keys() == {"file cut short", "checksum of the compressed file does not match"}
-
-
-@pytest.mark.parametrize("damage", ["no trailer", "half a trailer", "another length", "bytes behind it"])
-def test_a_gzip_trailer_that_is_damaged_makes_no_events_missing(damage: str, tmp_path: Path) -> None:
-    data = zipped(kineto([BEFORE, AFTER]))
-    damaged = {
-        "no trailer": data[:-8],
-        "half a trailer": data[:-4],
-        "another length": data[:-4] + b"\xff" * 4,
-        "bytes behind it": data + b"junk behind the trailer",
-    }[damage]
-    trace = load_bytes(damaged, tmp_path, "trace.json.gz")
-    assert len(trace.events) == 2
-    assert kinds(trace) == {"compressed file damaged behind the whole text": 1}
-
-
 BROKEN = {
     "bom.json": "byte order mark",
     "nan_value.json": NOT_JSON,
@@ -233,59 +146,6 @@ def test_a_damaged_lane_is_mended(lane: str, tmp_path: Path) -> None:
     trace = load_events([BEFORE, text, AFTER], tmp_path)
     assert columns_of(trace)["name"] == ["before", "x", "after"]
     assert sum(kinds(trace).values()) == 1
-
-
-READ = "damaged event read as far as it goes"
-UNREAD = {
-    "spare comma": ('{"cbid": 3,, "q": 1}', "spare commas"),
-    "comma at the end": ('{"cbid": [1, 2,]}', "spare commas"),
-    "bare word": ('{"cbid": {"deep": nan}}', NOT_JSON),
-    "number": ('{"cbid": 1.2.3}', NOT_JSON),
-    "missing colon": ('{"cbid" 3, "device": 0}', "unescaped quotes"),
-    "missing comma": ('{"cbid": 3 "q": 1}', READ),
-    "open bracket": ('{"cbid": [3, "device": 0}', READ),
-    "stray byte": ('{"cbid": 3, x "device": 0}', READ),
-    "stray escape": (r'{"kernel_hash": "a\q"}', "stray backslashes"),
-}
-
-
-@pytest.mark.parametrize("checker", ["sqlite", "none"])
-@pytest.mark.parametrize("damage", UNREAD)
-def test_damage_where_no_column_reads_is_counted(
-    damage: str, checker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if checker == "none":
-        monkeypatch.setattr(soundness, "sqlite3", None)
-    text, kind = UNREAD[damage]
-    trace = load_events([BEFORE, damaged(NAMED + text), AFTER], tmp_path)
-    columns = columns_of(trace)
-    assert columns["name"] == ["before", "x", "after"]
-    assert columns["duration"] == [10_000, 5_000, 10_000]
-    assert kinds(trace) == {kind: 1}
-    assert trace.repairs[0].example.startswith('{"ph": "X"')
-
-
-def test_damage_that_nothing_mends_is_counted_once_however_often_it_is_met(tmp_path: Path) -> None:
-    kept, skipped = damaged(NAMED + '{"cbid" 3}'), '{"ph": "X", "name": :::, "ts"}'
-    trace = load_events([BEFORE, kept, skipped, kept, skipped, kept, AFTER], tmp_path)
-    assert columns_of(trace)["name"] == ["before", "x", "x", "x", "after"]
-    assert kinds(trace) == {READ: 3, "unreadable event skipped": 2}
-
-
-def test_damage_is_found_in_every_piece_of_a_slab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(soundness, "PIECE", 100)
-    texts = [damaged(NAMED + ('{"cbid" 3}' if n % 7 == 3 else f'{{"cbid": {n}}}')) for n in range(50)]
-    trace = load_events(texts, tmp_path)
-    assert len(trace.events) == 50
-    assert kinds(trace) == {READ: 7}
-    assert trace.repairs[0].offset == trace.events.offset[3]
-
-
-@pytest.mark.parametrize("args", ['{"cbid": "a\x01"}', '{"cb\x13id": 1}'])
-def test_control_characters_are_counted_wherever_they_are(args: str, tmp_path: Path) -> None:
-    trace = load_events([BEFORE, damaged(NAMED + args), AFTER], tmp_path)
-    assert columns_of(trace)["name"] == ["before", "x", "after"]
-    assert kinds(trace) == {"control characters in text": 1}
 
 
 @pytest.mark.parametrize("word", ["NaN", "-Infinity", "undefined"])

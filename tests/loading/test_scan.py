@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.loading.anything import EVENTS, LAYOUTS
+from tests.loading.anything import EVENTS, LAYOUTS, QUIET
 from tests.loading.stepwise import StepwiseDecoder
 from tests.loading.traces import HEAD, HEADER, assert_same, load_bytes
 from tests.reference import reference_traces
@@ -19,7 +19,6 @@ from tracelens.loading import load, load_trace
 from tracelens.loading.inflate import GZIP_MAGIC
 from tracelens.model.events import Trace
 
-QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 pytestmark = pytest.mark.usefixtures("either_scan")
 
 
