@@ -20,6 +20,16 @@ def steps_of(lengths: list[float], builder: TraceBuilder | None = None, lag: flo
     return builder
 
 
+def loops(name: str, count: int = 4, builder: TraceBuilder | None = None) -> TraceBuilder:
+    """A loop of 100 us that begins with an annotation of 20 us and launches two kernels after it."""
+    builder = builder or TraceBuilder()
+    for number in range(count):
+        start = 100 * number
+        builder.annotation(name.format(number), start, 20)
+        builder.launch("gemm", start + 30, at=start + 50, runs=10).launch("relu", start + 40, at=start + 60, runs=10)
+    return builder
+
+
 def tiles_us(steps: Steps) -> list[list[float]]:
     """The counted tiles in us."""
     return (steps.window.tiles / 1000).tolist()

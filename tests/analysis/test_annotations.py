@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.repeated import owned, steps_of, tiles_us
+from tests.analysis.repeated import loops, owned, steps_of, tiles_us
 from tests.build import TraceBuilder
 from tracelens.analysis.steps import find_steps
 from tracelens.errors import UsageError
 from tracelens.model.events import ABSENT
-
-
-def loops(name: str, count: int = 4, builder: TraceBuilder | None = None) -> TraceBuilder:
-    """A loop of 100 us that begins with an annotation of 20 us and launches two kernels after it."""
-    builder = builder or TraceBuilder()
-    for number in range(count):
-        start = 100 * number
-        builder.annotation(name.format(number), start, 20)
-        builder.launch("gemm", start + 30, at=start + 50, runs=10).launch("relu", start + 40, at=start + 60, runs=10)
-    return builder
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.analysis.repeated import owned, steps_of, tiles_us
+from tests.analysis.repeated import loops, owned, steps_of, tiles_us
 from tests.build import TraceBuilder
 from tracelens.analysis.extent import device_ids
 from tracelens.analysis.steps import find_steps
@@ -178,16 +178,6 @@ def test_other_devices_do_not_matter() -> None:
     assert tiles_us(steps) == [[20, 120], [120, 220]]
     assert owned(trace, steps, "other") == [ABSENT]
     assert device_ids(trace) == [1, 0]
-
-
-def loops(name: str, count: int = 4, builder: TraceBuilder | None = None) -> TraceBuilder:
-    """A loop of 100 us that begins with an annotation of 20 us and launches two kernels after it."""
-    builder = builder or TraceBuilder()
-    for number in range(count):
-        start = 100 * number
-        builder.annotation(name.format(number), start, 20)
-        builder.launch("gemm", start + 30, at=start + 50, runs=10).launch("relu", start + 40, at=start + 60, runs=10)
-    return builder
 
 
 def test_the_period_of_the_launches_is_the_last_resort() -> None:
