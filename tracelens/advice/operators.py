@@ -140,11 +140,8 @@ def describe(region: Region) -> Operators:
         stages=_stages(names, roles, sizes, over, moments) + 2.0 * (split & _reduces_twice(names)),
         results=np.where(over > 0, sizes.elements / np.maximum(over, 1), moments),
         twice=split & _reduces_twice(names),
-        product=product,
-        single_precision=product & (sizes.bytes == 4 * sizes.elements),
         updates=_updates(trace, operator, names, roles) & (sizes.inputs > 1),
         standalone=_for_library(names, roles) | kernels.match(P.TO_CHANNELS_LAST) | casts,
-        sums=names.match(P.SUM) & (sizes.inputs > 1),
         shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS) | split,
         **_copies(region, names, kernels),
         **_flags(names, kernels),
@@ -241,9 +238,16 @@ def _of_two(sizes: Sizes[Floats]) -> Bools:
 
 
 def _columns(names: Names, sizes: Sizes[Floats]) -> dict[str, Any]:
-    """The columns of Operators that the sizes of arguments tell."""
+    """The columns of Operators that the sizes of arguments tell, with the names."""
     inputs = np.where(names.match(P.COPY), np.minimum(sizes.inputs, 1), sizes.inputs)
-    return {"sized": sizes.elements > 0} | sizes._replace(inputs=inputs)._asdict()
+    product = names.match(P.MATRIX_PRODUCT)
+    return {
+        "sized": sizes.elements > 0,
+        "product": product,
+        "single_precision": product & (sizes.bytes == 4 * sizes.elements),
+        "sums": names.match(P.SUM) & (sizes.inputs > 1),
+        **sizes._replace(inputs=inputs)._asdict(),
+    }
 
 
 def _copies(region: Region, names: Names, kernels: Names) -> dict[str, Bools]:
