@@ -17,6 +17,7 @@ Json: TypeAlias = Any
 BYTES: Final = {"double": 8, "long int": 8, "long": 8, "c10::complex<float>": 8, "float": 4, "int": 4}
 ONE_BYTE: Final = ("bool", "unsigned char", "signed char")
 LARGEST: Final = 2**63
+"""Products from here on overflow int64."""
 _NUMBER: Final = re.compile(r"(?<![-0-9])-?[0-9]{1,18}(?![0-9])")
 HALF: Final = re.compile(r"half|bfloat|short", re.IGNORECASE)
 

@@ -17,6 +17,7 @@ TIE: Final = 0.005
 PERIODS: Final = 3
 """Least number of periods."""
 MOST_CANDIDATES: Final = 256
+"""Periods that are compared launch by launch, the shortest first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,6 +30,7 @@ from tracelens.model.windows import Window
 WARM_UP: Final = 1.15
 """A first step longer than this times the median of the others is left out."""
 STEPS_TO_JUDGE_WARM_UP: Final = 3
+"""Fewer steps tell no first one that is unlike the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,11 @@ _TEN: Final = np.uint64(10)
 _U8, _U16, _U32 = (np.uint64(n) for n in (8, 16, 32))
 _POWERS: Final = 10 ** np.arange(WORD + 1, dtype=np.int64)
 _PER_THOUSANDTH: Final = 100_000
+"""Multiples of 1e-8 in a thousandth."""
 _MOST_DIGITS: Final = 18
+"""Of a number that surely fits int64."""
 _MOST_WHOLE: Final = LONGEST // 1000 - 1
+"""Largest number whose thousandths keep to LONGEST."""
 _MINUS: Final = ord("-")
 _ZERO: Final = ord("0")
 _POINT: Final = ord(".")

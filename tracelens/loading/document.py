@@ -24,18 +24,22 @@ _MISMATCH_OF_ZLIB: Final = "incorrect data check"
 """What zlib says where any of the text may be another than was written, though all of it is there."""
 BOM: Final = b"\xef\xbb\xbf"
 LONGEST_VALUE: Final = 1 << 25
+"""Bytes after which a key or value that does not end is given up."""
 MOST_MEMBERS: Final = 2000
 """Members of the outermost object after which the rest is not read; profilers write a few dozen."""
 EVENT_BEGINS: Final = rb'\{\s*+"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"\s*+:'
 """What only an event begins with: damage ends there at the latest."""
 _MORE_EVENTS: Final = re.compile(rb"[\s,]*+" + EVENT_BEGINS)
 _LOOK_AHEAD: Final = 1 << 12
+"""Bytes behind the end of an array in which further events are sought."""
 _SHOWN: Final = 80
+"""Bytes behind a gap that its example shows."""
 _KEY: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*+:\s*+)', re.DOTALL)
 _UNFINISHED_KEY: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\\?|"\s*+|"\s*+:\s*+)\Z', re.DOTALL)
 _LINE_WITH_KEY: Final = re.compile(rb'\n[ \t\r]{0,4}(?="[^"\n]*+"\s*+:)')
 _END_OF_MEMBER: Final = re.compile(rb'[\]}"\w]\s*+,?\s*+\Z')
 _LOOK_BACK: Final = 64
+"""Bytes before a line in which the member before it ends."""
 
 
 class Document:

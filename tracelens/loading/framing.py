@@ -19,6 +19,7 @@ QUOTE: Final = ord('"')
 OPEN: Final = ord("{")
 CLOSE: Final = ord("}")
 EVENT_DEPTH: Final = 1
+"""Nesting of braces within an event."""
 _BACKSLASH: Final = ord("\\")
 _COMMA: Final = ord(",")
 _FIRST_GAP: Final = re.compile(rb"[\s,]*+")
@@ -27,6 +28,7 @@ _BRACKETS: Final = re.compile(rb"[\]:]|\[(?![^\"\[\]{}:]*+\])")
 """What begins or ends an array, but for one of words, or is no array: events behind it may not be of this one."""
 _GAP: Final = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 _LONGEST_GAP: Final = 64
+"""Bytes of the usual gap between two events, with which the others are compared."""
 _USUAL_RUN: Final = 16
 """Backslashes in a row that are counted for all quotes at once."""
 _MOST_BRACES: Final = 1 << 17

@@ -10,6 +10,7 @@ import numpy.typing as npt
 _SPARE: Final = 8
 """Grows by an eighth: large arrays are moved by the system's page tables, not copied, so often is cheap."""
 _SMALLEST: Final = 1024
+"""Values that the first piece of memory holds."""
 
 
 class GrowingArray:

@@ -14,6 +14,7 @@ ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 BLOCK: Final = 1 << 20
 """Most decompressed bytes handed on at once: a gzip bomb costs time, not memory."""
 _GZIP_PIECE: Final = 1 << 16
+"""Compressed bytes that are inflated at once."""
 _ZSTD_PIECE: Final = 1 << 8
 """The output of zstd cannot be limited: four bytes may hold 128 KB."""
 

@@ -15,6 +15,7 @@ from tracelens.loading.words import KEEP, WORD, Hashes, Text
 from tracelens.model.events import Bytes, Int64s
 
 ARGS_DEPTH: Final = 2
+"""Nesting of braces within an event's args."""
 
 _EVENT_KEYS: Final = {
     "args": None,
@@ -66,6 +67,7 @@ def codes_of_kind(kind: Kind) -> tuple[int, int]:
 
 
 _BITS: Final = 10
+"""Of the table's size: slots for each wanted key to be alone in one."""
 _SLOT: Final = np.dtype(
     [("word", "<u8"), ("last_word", "<u8"), ("length", "<i4"), ("code", "u1"), ("kind", "u1")], align=True
 )

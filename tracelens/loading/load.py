@@ -44,7 +44,7 @@ class StopReading(Exception):
 def load_file(path: str, *, progress: Progress | None = None) -> Trace:
     """Read a trace from a file, or from standard input for "-"; UnreadableError if this is no Chrome trace."""
     _keep_freed_memory(_LARGE_PIECE)
-    with _no_garbage_collection(), closing(sources.Source(path)) as source, closing(source.blocks()) as blocks:
+    with _no_garbage_collection(), closing(sources.Input(path)) as source, closing(source.blocks()) as blocks:
         return _read(source, TextWindow(blocks), _Beat(progress, source))
 
 
@@ -53,7 +53,7 @@ def empty_trace(path: str) -> Trace:
     return _trace(Source(path, 0, 0, ""), Columns(), Tables(), {})
 
 
-def _read(source: sources.Source, window: TextWindow, beat: _Beat) -> Trace:
+def _read(source: sources.Input, window: TextWindow, beat: _Beat) -> Trace:
     tables, columns = Tables(), Columns()
 
     def emit(batch: Batch) -> None:
@@ -90,7 +90,7 @@ def _trace(source: Source, columns: Columns, tables: Tables, metadata: dict[str,
 class _Beat:
     """Tells the caller how far loading is, at most ten times a second."""
 
-    def __init__(self, progress: Progress | None, source: sources.Source) -> None:
+    def __init__(self, progress: Progress | None, source: sources.Input) -> None:
         self._progress = progress
         self._source = source
         self._due = 0.0

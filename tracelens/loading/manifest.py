@@ -21,13 +21,13 @@ Record: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Expected:
     """What a value must be."""
 
     wrong: str
     """What is said of any other value."""
     holds: Callable[[object], bool]
-    each: Kind | None = None
+    each: Expected | None = None
     """Of a list, what its values must be."""
 
 
@@ -51,18 +51,18 @@ def _is_blocker(row: object) -> bool:
     return all(isinstance(given.get(key), str) and given[key] for key in ("id", "message"))
 
 
-AMOUNT: Final = Kind("no number of 0 or more", _is_amount)
-COUNT: Final = Kind("no number of 1 or more", _is_count)
-TEXT: Final = Kind("no text", lambda value: isinstance(value, str))
-TRUTH: Final = Kind("neither true nor false", lambda value: isinstance(value, bool))
-OBJECT: Final = Kind("no object", lambda value: isinstance(value, dict))
-TEXTS: Final = Kind("no list", _is_list, TEXT)
-AMOUNTS: Final = Kind("no list", _is_list, AMOUNT)
-OBJECTS: Final = Kind("no list", _is_list, OBJECT)
-BLOCKERS: Final = Kind("no list", _is_list, Kind("no object with an id and a message", _is_blocker))
-OUTPUTS: Final = Kind("neither match, differ nor unchecked", lambda value: value in MATCHES)
+AMOUNT: Final = Expected("no number of 0 or more", _is_amount)
+COUNT: Final = Expected("no number of 1 or more", _is_count)
+TEXT: Final = Expected("no text", lambda value: isinstance(value, str))
+TRUTH: Final = Expected("neither true nor false", lambda value: isinstance(value, bool))
+OBJECT: Final = Expected("no object", lambda value: isinstance(value, dict))
+TEXTS: Final = Expected("no list", _is_list, TEXT)
+AMOUNTS: Final = Expected("no list", _is_list, AMOUNT)
+OBJECTS: Final = Expected("no list", _is_list, OBJECT)
+BLOCKERS: Final = Expected("no list", _is_list, Expected("no object with an id and a message", _is_blocker))
+OUTPUTS: Final = Expected("neither match, differ nor unchecked", lambda value: value in MATCHES)
 HEAD: Final = {"run": TEXT, "command": TEXTS, "environment": OBJECT, "target": OBJECT, "complete": TRUTH}
-FORM: Final[Mapping[str, Kind]] = {  # but for step_ms: who judges forms says what is no time
+FORM: Final[Mapping[str, Expected]] = {  # but for step_ms: who judges forms says what is no time
     **dict.fromkeys(("low", "high", "region_ms", "wall_ms", "event_step_ms", "setup_s"), AMOUNT),
     **dict.fromkeys(("peak_mib", "reserved_mib", "traced_over_untraced", "largest_error", "compiler_graphs"), AMOUNT),
     **dict.fromkeys(("variant", "error"), TEXT),
@@ -109,10 +109,10 @@ def sound_forms(given: Mapping[str, Record]) -> tuple[dict[str, Record], tuple[s
     return forms, tuple(notes)
 
 
-def _sound(record: Record, kinds: Mapping[str, Kind], where: str) -> tuple[Record, tuple[str, ...]]:
+def _sound(record: Record, wanted: Mapping[str, Expected], where: str) -> tuple[Record, tuple[str, ...]]:
     """A record without values, and values of its lists, of a wrong kind, and a note of each."""
     sound, notes = dict(record), list[str]()
-    for key, kind in kinds.items():
+    for key, kind in wanted.items():
         value = record.get(key)
         if value is not None and not kind.holds(value):
             notes.append(_odd(f"{where}{key}", value, kind))
@@ -124,7 +124,7 @@ def _sound(record: Record, kinds: Mapping[str, Kind], where: str) -> tuple[Recor
     return sound, tuple(notes)
 
 
-def _odd(place: str, value: object, kind: Kind) -> str:
+def _odd(place: str, value: object, kind: Expected) -> str:
     return f"{place} is {kind.wrong}, {_short(value)}: it is left out"
 
 

@@ -13,6 +13,7 @@ MOST_PLACES: Final = 256
 APART: Final = 1 << 21
 """Bytes of text between two places at first: what inflates in a few ms."""
 _MOST_FILES: Final = 4
+"""Files whose places are kept."""
 
 
 class Inflater(Protocol):

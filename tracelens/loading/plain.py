@@ -35,6 +35,7 @@ _MOST_MEMBERS: Final = 1 << 15
 """Of one frame, the rest waits for the next: so few need pieces of memory that the C library keeps for it."""
 _KEYS, _MULTIPLIER = compiled_table()
 _BOUNDS: Final = 257
+"""One for each code of a key, and the end."""
 _MEMBER: Final = np.dtype(
     [
         *(("raw", "<i8"), ("row", "<i4"), ("value", "<i4"), ("text_end", "<i4")),

@@ -31,11 +31,13 @@ from tracelens.loading.tables import Tables
 from tracelens.loading.values import end_of_value, end_or_break
 
 SLAB: Final = 1 << 20
+"""Bytes of text that are framed at once."""
 SMALL_SLAB: Final = 1 << 14
 """Where frames go on after damage: the rest of a large slab would be scanned again at every further one."""
 FEWEST_ALONE: Final = 8
+"""Events that are read one by one after damage at first..."""
 MOST_ALONE: Final = 4096
-"""Events after damage that are read one by one, twice as many at each further damage: a frame costs as much as many."""
+"""...and at most, twice as many at each further damage: a frame costs as much as many events."""
 MOST_FRAMES_IN_VAIN: Final = 100
 """Frames without an event after which damage near damage is skipped without one."""
 BLANK: Final = 1 << 12

@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.model.events import Repair
 
 EXAMPLE_LENGTH: Final = 80
+"""Characters of an example."""
 _BLANK: Final = "(white space)"
 MOST_IN_VAIN: Final = 500
 """Times that mending could not help after which it is tried no more..."""

@@ -12,11 +12,11 @@ from tracelens.loading.careful import parse, parse_mended
 from tracelens.loading.inflate import DamagedStreamError, gunzip
 from tracelens.loading.jsontext import as_object
 from tracelens.loading.places import file_key, places_of
-from tracelens.loading.sources import STDIN
-from tracelens.loading.sources import Source as OpenSource
+from tracelens.loading.sources import STDIN, Input
 from tracelens.model.events import Source, Trace
 
 _READ: Final = 1 << 16
+"""Compressed bytes that are read at once."""
 
 
 def event_args(trace: Trace, row: int) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def event_args(trace: Trace, row: int) -> dict[str, Any]:
 def _text(source: Source, start: int, length: int) -> bytes:
     """A stretch of the decompressed text."""
     if source.compression == "zstd":
-        with closing(OpenSource(source.path)) as again, closing(again.blocks()) as blocks:
+        with closing(Input(source.path)) as again, closing(again.blocks()) as blocks:
             return _stretch(blocks, start, length)
     try:
         with Path(source.path).open("rb") as file:

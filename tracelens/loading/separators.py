@@ -21,6 +21,7 @@ _GAP: Final = re.compile(rb"[\s,]*+")
 _PHASE: Final = re.compile(rb'"ph"\s*+:')
 _UNFINISHED_PHASE: Final = re.compile(rb'"(?:p(?:h(?:"\s*+)?)?)?\Z')
 _LONGEST_PHASE: Final = 64
+"""Bytes in which a `ph` that is cut begins."""
 _CONTROLS: Final = re.compile(rb"[\f\v]")
 _VALUES: Final = (b"{", b"[", b'"')
 SHOWN: Final = 80

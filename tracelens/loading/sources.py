@@ -23,7 +23,7 @@ MOST_GROWTH: Final = 300
 """How many times the compressed bytes a longer text may be; traces grow 10-fold to 50-fold."""
 
 
-class Source:
+class Input:
     """One input as decompressed blocks."""
 
     def __init__(self, path: str) -> None:

@@ -13,12 +13,14 @@ from tracelens.model.events import Bytes, Int64s
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 WORD: Final = 8
+"""Bytes."""
 KEEP: Final[Hashes] = np.array([(1 << (8 * n)) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 """KEEP[n] keeps the first n bytes of a word."""
 
 _WHITE: Final = np.zeros(256, dtype=np.bool_)
 _WHITE[list(b" \t\r\n")] = True
 _PADDING: Final = 64
+"""Bytes of zeros behind a text, or up to a word fewer."""
 _WIDTH: Final = np.uint64(64)
 _FIRST_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _LAST_MIX: Final = np.uint64(0xC2B2AE3D27D4EB4F)

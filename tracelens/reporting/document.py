@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _WITH_STEPS: Final = frozenset({"profiler_step", "annotation", "period", "single_step"})
 _SOME: Final = 1000
+"""Rows that are made into values at once."""
 _COST: Final[Mapping[str, tuple[str, ...]]] = {
     "kernels": ("total_ns",),
     "operators": ("host_ns", "device_ns"),

@@ -14,6 +14,7 @@ from tracelens.reporting.ink import Ink
 from tracelens.reporting.printable import cells, cut, printable
 
 LEAST_WIDTH: Final = 40
+"""Columns that a page has at least."""
 CODE_INDENT: Final = "  "
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[kMG]B)(?!\w))")

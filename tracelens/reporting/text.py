@@ -16,9 +16,11 @@ from tracelens.reporting.schema import ClassEntry, Document, FindingEntry
 from tracelens.reporting.views import views
 
 FORM_BAR: Final = 10
+"""Columns of the longest form's bar."""
 ROOMY: Final = 60
 """Columns from which the source of a form's time is never cut where nothing else follows."""
 SHOWN_FINDINGS: Final = 5
+"""Findings in text; --json has them all."""
 _SEVERITY: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
 
