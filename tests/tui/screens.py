@@ -12,6 +12,7 @@ from tests.build import TraceBuilder
 from tracelens.tui.app import TraceLens
 from tracelens.tui.links import Place
 from tracelens.tui.opening import Opening
+from tracelens.tui.views.timeline import TimelineView
 
 SIZES = ((80, 24), (120, 40), (200, 50))
 
@@ -67,3 +68,14 @@ def screen(app: TraceLens) -> list[str]:
 def shows(app: TraceLens, words: str) -> bool:
     """Whether some words are on the screen."""
     return any(words in line for line in screen(app))
+
+
+def timeline(app: TraceLens) -> TimelineView:
+    """The app's timeline."""
+    return app.switcher.query_one(TimelineView)
+
+
+async def typed(pilot: Pilot[int], text: str) -> None:
+    """Type a text, and enter."""
+    await pilot.press(*text, "enter")
+    await pilot.pause()
