@@ -122,12 +122,12 @@ FIGURES: Final = (
         "confidence",
         "Confidence of the verdict",
         (
-            "advice.verdict:confidence", "advice.verdict:_no_worse", "advice.verdict:_sigma",
-            "advice.verdict:_is_same_work",
-            "advice.recommend:_doubt", "advice.recommend:_is_missed",
+            "advice.doubts", "advice.verdict:is_decided", "advice.verdict:confidence", "advice.verdict:_no_worse",
+            "advice.verdict:_sigma", "advice.verdict:_is_same_work", "advice.roofline:are_rates_doubtful",
+            "advice.roofline:contradictions", "advice.roofline:unexplained_ns",
         ),
         (
-            "trust.level", "window.kind", "trace.form",
+            "recommendation.factors.*", "recommendation.decided", "trust.level", "window.kind", "trace.form",
             "forms.*.step_ms", "forms.*.low", "forms.*.high", "forms.*.source",
         ),
     ),

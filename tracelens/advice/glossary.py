@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.sources import constants
 from tracelens.advice.terms import DECIDED, TERMS
 
 CLASSES: Final = {
@@ -101,6 +102,7 @@ KEYS: Final = {
     "largest_error": "Largest difference from eager's outputs.",
     "error": "Why a form could not run.",
     "summary": "The verdict in plain sentences.",
+    "factors": "What the confidence is the product of: what the ranges tell, and what each doubt that holds leaves.",
     "decided": "Whether the verdict is more than a guess. False below a confidence of 50 %, unless all forms that may "
     "be used are measured, where no other form is known, and with abstain; then reports name the forms and not which "
     "is best.",
@@ -176,6 +178,15 @@ TRIED: Final = {
     "error": "The script failed for another reason; the message and the form's log have it.",
 }
 """Blockers that an attempt to run a form found."""
+FACTORS: Final = {
+    "ranges": "How likely the advised form is within 5 % of each other one or faster, as their ranges have it.",
+    **{
+        name.lower(): f"{constant.meaning} Factor {constant.value}."
+        for name, constant in constants("advice.doubts").items()
+        if constant.meaning.startswith("Left ")
+    },
+}
+"""What the confidence is the product of: the constants of doubts.py that say what is left."""
 FACE: Final = {
     "idle": "The device runs nothing: all of the account but kernel; --fail-on idle=PERCENT asks for it.",
     "saves": "What a repair may save of a step without the profiler: saving_ms of a finding, saving_ns of a wait, "
@@ -196,6 +207,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "A key of the document": KEYS,
     "What a field says": VALUES,
     "A blocker that an attempt to run a form found": TRIED,
+    "A factor of the confidence": FACTORS,
     "On a report's face": FACE,
     "A term of a predicted time": TERMS,
     "What decides a predicted time": DECIDED,

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Final
 
-from tracelens.advice.blockers import COSTLY, VETOES
+from tracelens.advice.blockers import COSTLY
 from tracelens.advice.case import Case
 from tracelens.advice.communication import comes_first
-from tracelens.advice.facts import facts_of
+from tracelens.advice.doubts import factors_of
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
-from tracelens.advice.roofline import are_rates_doubtful
 from tracelens.advice.rules.late_rank import late_share
 from tracelens.advice.snippet import code
 from tracelens.advice.summary import summary
 from tracelens.advice.verdict import (
     TOLERANCE,
-    candidates,
     choose,
-    confidence,
     is_decided,
-    shows_one,
     speedup,
     verdict_of,
 )
@@ -29,34 +26,8 @@ from tracelens.model.units import milliseconds
 
 WORTH_REPAIR: Final = 0.9
 """A repair is proposed first when what it allows takes less than this share of what runs now. [judgement]"""
-TRUST_FACTOR: Final = {"ok": 1.0, "degraded": 0.7}
-"""Confidence left by the trace's trust. [judgement]"""
-UNBACKED_FACTOR: Final = 0.5
-"""Confidence left to measured times that no usable trace backs. [judgement]"""
-STRAY_FACTOR: Final = 0.8
-"""Confidence left when what would prevent a capture was seen in some steps only. [judgement]"""
-UNREPEATED: Final = ("single_step", "whole", "range")
-"""Windows without a step that repeats."""
-WHOLE_FACTOR: Final = 0.7
-"""Confidence left when the trace shows no repeated step. [judgement]"""
-MOST: Final = 0.95
-"""No prediction is surer than this. [judgement]"""
-UNSEEN_FACTOR: Final = 0.6
-"""Confidence left when kernels would be fused that a trace without operators tells by name only. [H200: 3 of 6 such
-times were over 3 times off]"""
-UNKNOWN_FACTOR: Final = 0.7
-"""Confidence left when the trace does not show what one of the other forms would take. [judgement]"""
-MISSED: Final = 1.5
-"""A measured time that the prediction misses by more than this factor casts doubt on the others. [judgement]"""
-MISSED_FACTOR: Final = 0.6
-"""Confidence left then. [judgement]"""
 WILD: Final = 10.0
 """Measured steps of one form that differ by more than this factor decide nothing. [judgement; H200: up to 2]"""
-SLOW_FACTOR: Final = 0.6
-"""Confidence left on a slice of a device, and when kernels run far slower than the device should run them.
-[judgement]"""
-MIXED_FACTOR: Final = 0.6
-"""Confidence left when part of the step is already compiled or replayed. [judgement]"""
 
 
 def recommend(case: Case) -> Recommendation:
@@ -66,9 +37,8 @@ def recommend(case: Case) -> Recommendation:
     if wild:
         return abstain(case.analysis.trust, _differs(wild[0], case.forms[wild[0]]))
     verdict = verdict_of(chosen, case.now)
-    likely = confidence(case.forms, chosen, case.device_ms)
-    after, sure = _after_fix(case, chosen), round(min(likely, MOST) * _doubt(case), 2)
-    first = _first(case, after)
+    factors, after = factors_of(case, chosen), _after_fix(case, chosen)
+    sure, first = round(prod(factors.values()), 2), _first(case, after)
     return Recommendation(
         verdict=verdict,
         speedup=speedup(case.forms, chosen, case.now),
@@ -79,6 +49,7 @@ def recommend(case: Case) -> Recommendation:
         after_fix=after,
         evidence=tuple(h for seen in case.observed if seen.first or seen.raises for h in seen.blocker.evidence),
         decided=is_decided(case.forms, case.now, sure),
+        factors=factors,
     )
 
 
@@ -108,38 +79,6 @@ def _differs(name: str, form: Form) -> str:
     low, high = form.low or 0.0, form.high or 0.0
     took = f"{milliseconds(low)} to {milliseconds(high)} ms a step"
     return f"{name.capitalize()} took {took} when measured, too unlike to decide: measure longer, on an idle machine."
-
-
-def _doubt(case: Case) -> float:
-    """What the trace takes from the confidence; nothing from that of a measurement, unless the trace is unusable: then
-    the measured times stand alone, and what they are times of nobody has seen."""
-    if case.analysis.trust.level == "unusable":
-        return UNBACKED_FACTOR
-    unknown = UNKNOWN_FACTOR if _is_part_unknown(case) else 1.0
-    if all(form.source == "measured" for form in candidates(case.forms, case.now).values()):
-        return unknown
-    stray = any(not seen.proven and seen.blocker.id in VETOES for seen in case.observed)
-    mixed = MIXED_FACTOR if case.analysis.form == "mixed" else 1.0
-    window = case.analysis.window
-    whole = WHOLE_FACTOR if window.kind in UNREPEATED or len(window.tiles) == 1 else 1.0
-    unseen = UNSEEN_FACTOR if case.now == "replay" else unknown
-    facts = facts_of(case.analysis)
-    slow = SLOW_FACTOR if facts and are_rates_doubtful(facts) else 1.0
-    told = mixed * whole * unseen * slow * (MISSED_FACTOR if _is_missed(case.forms[case.now]) else 1.0)
-    return TRUST_FACTOR[case.analysis.trust.level] * (STRAY_FACTOR if stray else 1.0) * told
-
-
-def _is_part_unknown(case: Case) -> bool:
-    """Whether the trace shows some forms but not all."""
-    return any(form.is_unknown for form in case.forms.values()) and not shows_one(case.forms, case.now)
-
-
-def _is_missed(form: Form) -> bool:
-    """Whether the time of the recorded form was measured and its prediction is far off."""
-    if not form.step_ms or form.predicted is None:
-        return False
-    off = form.predicted[0] / form.step_ms
-    return not 1 / MISSED <= off <= MISSED
 
 
 def _after_fix(case: Case, chosen: str) -> AfterFix | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tracelens.advice.terms import Terms
@@ -118,6 +119,8 @@ class Recommendation:
     evidence: tuple[str, ...] = ()
     decided: bool = True
     """False where the verdict is a guess, more likely wrong than right, or there is none."""
+    factors: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What the confidence is the product of, by name: what the ranges tell, and what each doubt leaves of that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,6 +219,7 @@ def _recommendation(advised: Recommendation) -> schema.RecommendationEntry:
         "decided": advised.decided,
         "speedup": {"mid": speedup.mid, "low": speedup.low, "high": speedup.high} if speedup else None,
         "confidence": advised.confidence,
+        "factors": {name: round(factor, 3) for name, factor in advised.factors.items()},
         "summary": advised.summary,
         "snippet": advised.snippet,
         "fix_first": [{"blocker": b.id, "where": b.where, "advice": b.advice} for b in advised.fix_first],

@@ -7,8 +7,8 @@ from typing import Final
 
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
-from tracelens.advice.verdict import TOLERANCE
 from tracelens.model import units
+from tracelens.reporting.certainty import confidence as confidence
 from tracelens.reporting.forms import (
     FORMS,
     NO_GAIN,
@@ -179,27 +179,6 @@ def _free(document: Document, name: str) -> str:
     if all(check["passed"] for check in document["trust"]["checks"] if check["id"] == "no_operators"):
         return f"Nothing in the trace blocks {name}."
     return f"What blocks {name} may go unseen: the trace has no operators."
-
-
-def confidence(document: Document) -> str:
-    """How sure the verdict is and what to look at; "" when there is none."""
-    advised = document["recommendation"]
-    if advised["verdict"] == "abstain":
-        return ""
-    of, what = _sure_of(document)
-    scope = f" {of} {unit(document)} as it is, none for after its repair" if advised["after_fix"] else ""
-    evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
-    alone = "; the measured times stand alone: no usable trace backs them"
-    unbacked = alone if document["trust"]["level"] == "unusable" else ""
-    return f"Confidence {units.percent(advised['confidence'])}{what}{scope}{evidence}{unbacked}."
-
-
-def _sure_of(document: Document) -> tuple[str, str]:
-    """How a step is joined to what the confidence is in, and what that is."""
-    if is_guess(document):
-        return "for", f" in {advised_form(document)}"
-    stays = document["recommendation"]["verdict"] == "neither"
-    return ("of", f" that no other form saves over {units.percent(TOLERANCE)}") if stays else ("for", "")
 
 
 def stretch(document: Document) -> str:

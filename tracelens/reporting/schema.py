@@ -210,12 +210,14 @@ class AfterFixEntry(TypedDict):
 class RecommendationEntry(TypedDict):
     """The verdict: "compile", "replay", "both", "neither" or "abstain".
 
-    `decided` is false where it is but a guess, more likely wrong than right, and with "abstain": do not act on it."""
+    `decided` is false where it is but a guess, more likely wrong than right, and with "abstain": do not act on it. The
+    confidence is the product of the `factors`: what the ranges tell, and what each doubt leaves of that."""
 
     verdict: str
     decided: bool
     speedup: RangeEntry | None
     confidence: float
+    factors: dict[str, float]
     summary: str
     snippet: str
     fix_first: list[FixEntry]

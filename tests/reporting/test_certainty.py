@@ -1,0 +1,30 @@
+"""What a report says of how sure it is."""
+
+from __future__ import annotations
+
+from tests.reporting import example
+from tracelens.advice.doubts import DOUBTS
+from tracelens.reporting import certainty, phrases
+from tracelens.reporting.report import Report
+from tracelens.reporting.schema import Document
+
+
+def judged(**said: object) -> Document:
+    document = Report(example.analysis(), example.advice()).document
+    document["recommendation"] |= said  # type: ignore[typeddict-item]
+    return document
+
+
+def test_every_doubt_has_words() -> None:
+    assert certainty.DOUBTS.keys() == {*DOUBTS, "unbacked"}
+
+
+def test_the_confidence_says_what_makes_it_less() -> None:
+    assert phrases.confidence(judged(factors={"ranges": 0.85})).endswith("evidence: g-1, s-0.")
+    one = phrases.confidence(judged(factors={"ranges": 0.85, "unrepeated": 0.7}))
+    assert one.endswith("evidence: g-1, s-0. By the ranges 85 %, less as no step repeats.")
+    three = phrases.confidence(judged(factors={"ranges": 0.85, "mixed": 0.6, "unrepeated": 0.7, "degraded": 0.7}))
+    assert three.endswith(
+        "By the ranges 85 %, less as a trust check fails, part of the step is compiled or replayed already and no step "
+        "repeats."
+    )
