@@ -1,4 +1,4 @@
-"""The confidence is the product of factors that have names."""
+"""The confidence is the product of factors that have names, and a sure gain is told from an open form."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from tests.advice.story import Beat, analysis, gemm, item, op, pointwise
 from tests.advice.test_verdict import form
 from tracelens.advice import advise
 from tracelens.advice.case import Case
-from tracelens.advice.doubts import DOUBTS, doubts
+from tracelens.advice.doubts import DOUBTS, among, doubts, factors_of
 from tracelens.advice.explain import explain
+from tracelens.advice.recommend import recommend
 from tracelens.advice.results import Advice, Form
 from tracelens.analysis.results import Trust
 
@@ -63,3 +64,27 @@ def test_explain_lists_every_factor_with_its_number_and_its_source() -> None:
         assert "[" in shown[name].meaning
         assert any(str(left) in word.title for word in explain(name) if word.kind == "word"), name
     assert {"most", "even", "missed", "slow", "unexplained"} <= shown.keys(), "the thresholds"
+
+
+def test_a_gain_that_is_sure_is_told_where_the_form_is_open() -> None:
+    open_forms = case(eager=form(5.0), replay=form(1.05, 1.2), both=form(1.0, 1.4))
+    assert among(open_forms) == ("both", "replay")
+    assert among(case(eager=form(1.3, 1.4), replay=form(1.05, 1.2), both=form(1.0, 1.4))) == (), "eager may be as fast"
+    assert among(case(eager=form(5.0), replay=form(2.0), both=form(1.0))) == (), "one form alone is no open choice"
+
+
+def test_a_doubtful_trace_makes_no_gain_sure() -> None:
+    open_forms = case(eager=form(5.0), replay=form(1.05, 1.2), both=form(1.0, 1.4), compile=form(4.0))
+    assert among(open_forms) == ("both", "replay")
+    doubted = replace(open_forms, analysis=replace(open_forms.analysis, form="mixed", trust=Trust("degraded", ())))
+    assert prod(doubts(doubted).values()) < 0.5
+    assert among(doubted) == ()
+
+
+def test_a_decision_names_no_other_forms() -> None:
+    sure = recommend(case(eager=form(5.0), compile=form(4.0), replay=form(2.0), both=form(1.0)))
+    assert (sure.decided, sure.among) == (True, ())
+    wide = case(eager=form(50.0), compile=form(40.0), replay=form(1.06, 1.01), both=form(1.0, 3.0))
+    guess = recommend(wide)
+    assert (guess.decided, guess.among) == (False, ("both", "replay"))
+    assert factors_of(wide, guess.verdict)["ranges"] == pytest.approx(guess.confidence, abs=0.005)

@@ -28,3 +28,13 @@ def test_the_confidence_says_what_makes_it_less() -> None:
         "By the ranges 85 %, less as a trust check fails, part of the step is compiled or replayed already and no step "
         "repeats."
     )
+
+
+def test_an_open_form_does_not_hide_a_sure_gain() -> None:
+    document = judged(decided=False, among=["both", "replay"], after_fix=None)
+    assert phrases.headline(document) == (
+        "Cannot tell which form is fastest, in ms: both 0.47 (0.40-0.60) or replay 0.55 (0.52-0.60). Whichever it is "
+        "beats eager 3.97 (3.80-4.10)."
+    )
+    document["recommendation"]["among"] = []
+    assert "Whichever" not in phrases.headline(document)

@@ -8,13 +8,14 @@ decided."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Final
 
 from tracelens.advice.blockers import VETOES
 from tracelens.advice.case import Case
 from tracelens.advice.facts import facts_of
 from tracelens.advice.roofline import are_rates_doubtful
-from tracelens.advice.verdict import candidates, confidence, shows_one
+from tracelens.advice.verdict import EVEN, candidates, confidence, in_question, shows_one
 
 MOST: Final = 0.95
 """No prediction is surer than this. [judgement]"""
@@ -57,6 +58,14 @@ def doubts(case: Case) -> dict[str, float]:
         return {"unbacked": UNBACKED}
     counts = ("untold",) if _is_measured(case) else tuple(DOUBTS)
     return {name: DOUBTS[name][0] for name in counts if DOUBTS[name][1](case)}
+
+
+def among(case: Case) -> tuple[str, ...]:
+    """The several forms of which one is the best and beats the form in use, the fastest first, where that is as sure as
+    a decision has to be; () where the form in use may be as fast, as the ranges have it."""
+    possible = in_question(case.forms, case.now)
+    sure = MOST * prod(doubts(case).values()) >= EVEN
+    return possible if sure and len(possible) > 1 and case.now not in possible else ()
 
 
 def _is_measured(case: Case) -> bool:

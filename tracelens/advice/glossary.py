@@ -102,6 +102,8 @@ KEYS: Final = {
     "largest_error": "Largest difference from eager's outputs.",
     "error": "Why a form could not run.",
     "summary": "The verdict in plain sentences.",
+    "among": "Where the verdict is a guess but that a form pays is none: the forms of which one is the best. None of "
+    "the others is, the form in use included, as the ranges have it. Empty where it may be, and where all is decided.",
     "factors": "What the confidence is the product of: what the ranges tell, and what each doubt that holds leaves.",
     "decided": "Whether the verdict is more than a guess. False below a confidence of 50 %, unless all forms that may "
     "be used are measured, where no other form is known, and with abstain; then reports name the forms and not which "

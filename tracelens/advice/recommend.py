@@ -9,7 +9,7 @@ from typing import Final
 from tracelens.advice.blockers import COSTLY
 from tracelens.advice.case import Case
 from tracelens.advice.communication import comes_first
-from tracelens.advice.doubts import factors_of
+from tracelens.advice.doubts import among, factors_of
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.rules.late_rank import late_share
 from tracelens.advice.snippet import code
@@ -39,6 +39,7 @@ def recommend(case: Case) -> Recommendation:
     verdict = verdict_of(chosen, case.now)
     factors, after = factors_of(case, chosen), _after_fix(case, chosen)
     sure, first = round(prod(factors.values()), 2), _first(case, after)
+    decided = is_decided(case.forms, case.now, sure)
     return Recommendation(
         verdict=verdict,
         speedup=speedup(case.forms, chosen, case.now),
@@ -48,7 +49,8 @@ def recommend(case: Case) -> Recommendation:
         fix_first=first,
         after_fix=after,
         evidence=tuple(h for seen in case.observed if seen.first or seen.raises for h in seen.blocker.evidence),
-        decided=is_decided(case.forms, case.now, sure),
+        decided=decided,
+        among=() if decided or verdict == "neither" else among(case),
         factors=factors,
     )
 

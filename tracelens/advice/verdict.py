@@ -58,6 +58,14 @@ def candidates(forms: Mapping[str, Form], now: str = "eager") -> dict[str, Form]
     }
 
 
+def in_question(forms: Mapping[str, Form], now: str = "eager") -> tuple[str, ...]:
+    """The forms that may be the fastest, the fastest first: at best they take no longer than any other at worst."""
+    known = {name: form for name, form in candidates(forms, now).items() if form.step_ms is not None}
+    worst = min((form.high or inf for form in known.values()), default=inf)
+    ranked = sorted(known, key=lambda name: known[name].step_ms or 0.0)
+    return tuple(name for name in ranked if (known[name].low or 0.0) <= worst)
+
+
 def verdict_of(chosen: str, now: str = "eager") -> str:
     """The document's word for a chosen form: to stay with the form in use, or with eager, is "neither"."""
     return "neither" if chosen in (now, "eager") else chosen

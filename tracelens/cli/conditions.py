@@ -27,7 +27,7 @@ class Condition:
         return _idle_percent(document) is not None
 
     def reason(self, document: Document) -> str:
-        """Why the condition holds, or "" when it does not."""
+        """Why the condition holds by itself, or "" when it does not."""
         if self.verdict:
             advised = document["recommendation"]
             return f"the verdict is {self.verdict}" if self.verdict == advised["verdict"] and advised["decided"] else ""
@@ -36,15 +36,35 @@ class Condition:
         return f"the device idles {idle:.1f} % of the window" if holds else ""
 
 
+def reasons(conditions: list[Condition], document: Document) -> list[str]:
+    """Why conditions hold, each in a few words: by themselves, or several verdicts as one of them has to be right."""
+    found = [reason for condition in conditions if (reason := condition.reason(document))]
+    possible = document["recommendation"]["among"]
+    if possible and set(possible) <= _verdicts(conditions):
+        found.append(f"which form is best is open, that {_either(possible)} beats the form in use is not")
+    return found
+
+
 def undecided(conditions: list[Condition], document: Document) -> str:
-    """Why no condition on the verdict can hold: there is none, or it is but a guess, with its confidence; "" where it
-    is decided or no condition asks for it."""
-    advised = document["recommendation"]
-    if advised["decided"] or not any(condition.verdict for condition in conditions):
+    """Why no condition on the verdict can hold: there is none, or it is but a guess, with its confidence and what would
+    make it hold; "" where it is decided, no condition asks for it, or one holds."""
+    advised, asked = document["recommendation"], _verdicts(conditions)
+    possible = advised["among"]
+    if advised["decided"] or not asked or (possible and set(possible) <= asked):
         return ""
     if advised["verdict"] == "abstain":
         return "there is no verdict"
-    return f"cannot tell which form is fastest; {advised['verdict']} is a guess of {100 * advised['confidence']:.0f} %"
+    sure = f"; that {_either(possible)} pays is none: --fail-on {','.join(possible)} fails on it" if possible else ""
+    guess = f"{advised['verdict']} is a guess of {100 * advised['confidence']:.0f} %"
+    return f"cannot tell which form is fastest; {guess}{sure}"
+
+
+def _verdicts(conditions: list[Condition]) -> set[str]:
+    return {condition.verdict for condition in conditions if condition.verdict}
+
+
+def _either(forms: list[str]) -> str:
+    return " or ".join(forms)
 
 
 def parse_conditions(text: str) -> list[Condition]:

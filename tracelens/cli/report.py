@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tracelens.cli import output
 from tracelens.cli.command import add_json, add_trace, add_window
-from tracelens.cli.conditions import Condition, parse_conditions, undecided
+from tracelens.cli.conditions import Condition, parse_conditions, reasons, undecided
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 
@@ -94,8 +94,9 @@ class ReportCommand:
             type=parse_conditions,
             action="extend",
             default=[],
-            help="exit with 1 when the verdict is both, compile or replay and more than a guess, or when the device "
-            "idles (idle=PERCENT), with 4 when nothing tells; several: separate with commas",
+            help="exit with 1 when the verdict is both, compile or replay and more than a guess, when it is open which "
+            "of those named is best but surely one is, or when the device idles (idle=PERCENT), with 4 when nothing "
+            "tells; several: separate with commas",
         )
 
     def run(self, options: argparse.Namespace) -> ExitCode:
@@ -151,13 +152,13 @@ def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
     if report.exit_code is not ExitCode.OK or not conditions:
         return report.exit_code
     document = report.limited(0)
-    reasons = [reason for condition in conditions if (reason := condition.reason(document))]
-    for said in filter(None, (*reasons, undecided(conditions, document))):
+    holds = reasons(conditions, document)
+    for said in filter(None, (*holds, undecided(conditions, document))):
         output.note(f"--fail-on: {said}")
-    untold = [] if reasons else [condition for condition in conditions if not condition.can_tell(document)]
+    untold = [] if holds else [condition for condition in conditions if not condition.can_tell(document)]
     if not all(condition.verdict for condition in untold):
         output.note("--fail-on idle: without a trace nothing tells how long the device idled")
-    return ExitCode.NOTHING_TO_JUDGE if untold else ExitCode.CONDITION if reasons else ExitCode.OK
+    return ExitCode.NOTHING_TO_JUDGE if untold else ExitCode.CONDITION if holds else ExitCode.OK
 
 
 def _count(text: str) -> int:

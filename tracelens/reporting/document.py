@@ -217,6 +217,7 @@ def _recommendation(advised: Recommendation) -> schema.RecommendationEntry:
     return {
         "verdict": advised.verdict,
         "decided": advised.decided,
+        "among": list(advised.among),
         "speedup": {"mid": speedup.mid, "low": speedup.low, "high": speedup.high} if speedup else None,
         "confidence": advised.confidence,
         "factors": {name: round(factor, 3) for name, factor in advised.factors.items()},
