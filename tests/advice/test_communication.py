@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.advice.cases.beats import NCCL, collective
-from tests.advice.story import H200, Beat, analysis, gemm, op, pointwise
+from tests.advice.story import H200, Beat, analysis, gemm, item, op, pointwise
 from tracelens.advice import advise
+from tracelens.advice.blockers import COSTLY
 from tracelens.advice.results import Advice
 
 CHAIN = [pointwise(100, 1 << 25) for _ in range(8)]
@@ -23,6 +24,14 @@ def test_a_gain_inside_the_range_is_not_advised_beside_much_exposed_communicatio
     assert beside.recommendation.verdict == "neither"
     assert (beside.forms["compile"].step_ms or 0) < 0.95 * (beside.forms["eager"].step_ms or 0)
     assert "First hide communication" in beside.recommendation.summary
+
+
+def test_communication_counts_by_its_share_of_the_step_without_the_profiler() -> None:
+    beats = [*WORK, *CHAIN, *[collective(510)] * 2, item(), *[pointwise(2, host=30)] * 34]
+    assert analysis(*beats).attribution.share("kernel", "communication") < COSTLY
+    found = told(*beats).recommendation
+    assert found.verdict == "neither"
+    assert "it takes 20.5 % of the step" in found.summary
 
 
 def test_a_gain_beyond_the_range_is_advised_beside_exposed_communication() -> None:

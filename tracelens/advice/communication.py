@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from tracelens.advice.blockers import COSTLY
 from tracelens.advice.case import Case
+from tracelens.advice.rules.rule import per_step_ms
 from tracelens.advice.verdict import HOST_BOUND
 
 
 def exposed(case: Case) -> float:
-    """Share of the traced time in communication that nothing hides."""
-    return case.analysis.attribution.share("kernel", "communication")
+    """Share of the step without the profiler in communication that nothing hides, which takes the device as long as
+    traced."""
+    now = case.forms[case.now].step_ms
+    spent_ms = per_step_ms(case.analysis, case.analysis.attribution.parts["kernel"]["communication"])
+    return min(spent_ms / now, 1.0) if now else 0.0
 
 
 def comes_first(case: Case, chosen: str) -> bool:

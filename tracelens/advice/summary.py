@@ -106,7 +106,7 @@ def _communication(case: Case) -> str:
     if not comes_first(case, choose(case.forms, case.now)):
         return ""
     return (
-        f"First hide communication, or find the rank that it waits for: it takes {share(exposed(case))} of the trace. "
+        f"First hide communication, or find the rank that it waits for: it takes {share(exposed(case))} of the step. "
     )
 
 
