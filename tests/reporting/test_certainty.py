@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.reporting import example
 from tracelens.advice.doubts import DOUBTS
 from tracelens.reporting import certainty, phrases
@@ -38,3 +40,10 @@ def test_an_open_form_does_not_hide_a_sure_gain() -> None:
     )
     document["recommendation"]["among"] = []
     assert "Whichever" not in phrases.headline(document)
+
+
+@pytest.mark.parametrize(("sure", "low", "begins"), [(0.6, 0.9, "Perhaps r"), (0.6, 1.1, "R"), (0.8, 0.9, "R")])
+def test_a_gain_that_may_be_none_is_advised_with_perhaps(sure: float, low: float, begins: str) -> None:
+    document = judged(confidence=sure, speedup={"mid": 1.2, "low": low, "high": 2.0})
+    assert phrases.headline(document).startswith(f"{begins}eplay: 3.97 -> 0.55 ms")
+    assert (phrases.next_steps(document)[0] == phrases.MEASURE) is begins.startswith("Perhaps")

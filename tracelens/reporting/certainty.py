@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.summary import SURE
 from tracelens.advice.verdict import TOLERANCE
 from tracelens.model import units
 from tracelens.reporting.forms import advised_form, unit
@@ -34,6 +35,12 @@ def confidence(document: Document) -> str:
     scope = f" {of} {unit(document)} as it is, none for after its repair" if advised["after_fix"] else ""
     evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
     return f"Confidence {units.percent(advised['confidence'])}{what}{scope}{evidence}. {_doubted(document)}".strip()
+
+
+def is_doubtful(document: Document) -> bool:
+    """Whether a form is advised that may gain nothing, and is not sure enough to say it plainly."""
+    advised, gain = document["recommendation"], document["recommendation"]["speedup"]
+    return gain is not None and gain["low"] < 1 and advised["verdict"] != "neither" and advised["confidence"] < SURE
 
 
 def _sure_of(document: Document) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.model import units
 from tracelens.reporting.certainty import confidence as confidence
+from tracelens.reporting.certainty import is_doubtful
 from tracelens.reporting.forms import (
     FORMS,
     NO_GAIN,
@@ -72,7 +73,8 @@ def _verdict(document: Document) -> str:
         return _stays(document, own, after)
     if verdict == own or now["step_ms"] is None:
         return f"{verdict.capitalize()}, as it runs now: {after}. {repaired}".strip()
-    return f"{verdict.capitalize()}: {units.milliseconds(now['step_ms'])} -> {after}. {repaired}".strip()
+    what = f"Perhaps {verdict}" if is_doubtful(document) else verdict.capitalize()
+    return f"{what}: {units.milliseconds(now['step_ms'])} -> {after}. {repaired}".strip()
 
 
 def _stays(document: Document, own: str, after: str) -> str:
@@ -113,9 +115,10 @@ def placed_steps(document: Document) -> list[tuple[str, str]]:
 
 
 def _is_to_measure(document: Document) -> bool:
-    """Whether code is to be changed only once its gain is measured: nothing is decided, or a finding says so."""
+    """Whether code is to be changed only once its gain is measured: nothing is decided, the gain may be none, or a
+    finding says so."""
     doubted = any(finding["rule"] == UNTRIED for finding in document["findings"])
-    return is_guess(document) or (doubted and advised_form(document) in ("replay", "both"))
+    return is_guess(document) or is_doubtful(document) or (doubted and advised_form(document) in ("replay", "both"))
 
 
 def explanation(document: Document) -> str:
