@@ -43,5 +43,12 @@ def _bare(name: str) -> str:
 
 
 def around(trace: Trace, operator: Int64s) -> Names:
-    """What called each operator."""
-    return operator_names(trace, np.where(operator == ABSENT, ABSENT, trace.links.parent[operator]).astype(np.int64))
+    """What called each operator; of one inside another of its own name, as early releases have them, what called
+    that."""
+    parent, name = trace.links.parent, trace.events.name
+    while True:
+        caller = np.where(operator == ABSENT, ABSENT, parent[operator]).astype(np.int64)
+        again = (caller != ABSENT) & (name[caller] == name[operator])
+        if not again.any():
+            return operator_names(trace, caller)
+        operator = np.where(again, caller, operator)

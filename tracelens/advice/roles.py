@@ -135,9 +135,7 @@ def _converts_weight(region: Region, kernels: Names) -> Bools:
 def _inside_library(region: Region) -> Bools:
     """Work of operators that an operator of a library calls, such as the copies of a sort."""
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
-    outer = trace.links.parent[operator]
-    again = (operator != ABSENT) & (outer != ABSENT) & (trace.events.name[outer] == trace.events.name[operator])
-    caller = around(trace, np.where(again, outer, operator))
+    caller = around(trace, operator)
     return caller.match(P.LIBRARY) & ~caller.match(P.COMPOSITE) & ~caller.match(P.FOREIGN)
 
 
