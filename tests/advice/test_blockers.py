@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.cases.beats import inside, loader, pause
+from tests.advice.cases.beats import inside, loader, on_host, pause
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice.blockers import VETOES, Observation, find_blockers
@@ -222,6 +222,7 @@ def test_every_veto_has_a_story(id: str) -> None:
         "changing_shapes": [*[at_step(step, pointwise(size=1000 + step)) for step in range(4)], *BODY],
         "changing_kernels": [*[at_step(step, gemm(5)) for step in (1, 2, 2)], *BODY],
         "host_optimizer": [*BODY, optimizer_step],
+        "host_compute": [*BODY, on_host("aten::sort", 900), *BODY],
     }
     assert blockers(*stories[id])[id].vetoes
 

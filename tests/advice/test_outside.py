@@ -12,10 +12,20 @@ from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, point
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice import constants as C
+from tracelens.advice.blockers import find_blockers
+from tracelens.advice.confirmed import confirmed
+from tracelens.advice.facts import Facts, facts_of
 from tracelens.advice.outside import LONG, UNCLEAR, find_outside, mainly_computing, stretches
 from tracelens.advice.results import Form
+from tracelens.analysis.results import Analysis
 
 BODY = [gemm(10)] * 4
+
+
+def facts(seen: Analysis) -> Facts:
+    found = facts_of(seen)
+    assert found is not None
+    return found
 
 
 def left(*beats: Beat) -> float:
@@ -80,15 +90,43 @@ SHORT = [pointwise(3, 1 << 16, host=30)] * 10
 @pytest.mark.parametrize("beat", [on_host("aten::mm", 50_000), call("cuFooBar", 50_000)])
 def test_an_operator_that_computes_on_the_host_stays_in_every_form(beat: Beat) -> None:
     forms = advise(analysis(*SHORT, beat, *SHORT)).forms
-    for name, form in forms.items():
+    for name in ("eager", "compile", "both"):
+        form = forms[name]
         assert form.step_ms == pytest.approx(50, abs=2), name
         assert (form.low or 0) > 0.6 * 50, name
 
 
-def test_it_is_repaired_first_and_told_by_its_name() -> None:
-    recommendation = advise(analysis(*SHORT, on_host("aten::mm", 50_000), *SHORT)).recommendation
-    assert [(blocker.id, blocker.where) for blocker in recommendation.fix_first] == [("outside_work", "aten::mm")]
-    assert "compute on the host" in recommendation.fix_first[0].message
+def test_it_is_repaired_first_and_told_by_its_name_in_every_form() -> None:
+    advice = advise(analysis(*SHORT, on_host("aten::mm", 50_000), *SHORT))
+    fixes = advice.recommendation.fix_first
+    assert [(blocker.id, blocker.where) for blocker in fixes] == [("host_compute", "aten::mm")]
+    assert "compute on the host" in fixes[0].message
+    assert all(form.blockers == fixes for form in advice.forms.values())
+
+
+def test_no_graph_holds_what_an_operator_computes_on_the_host_between_launches() -> None:
+    forms = advise(analysis(*SHORT, on_host("aten::mm", 1_500), *SHORT)).forms
+    assert forms["replay"].step_ms is None
+    assert forms["both"].variant == "reduce-overhead"
+    assert forms["both"].terms is not None
+    assert forms["both"].terms.decided_by == "host_compute"
+    assert (forms["both"].step_ms or 0) > (forms["compile"].step_ms or 0)
+
+
+@pytest.mark.parametrize("beats", [[on_host("aten::sort", 3_000), *SHORT], [*SHORT, pause(3_000), *SHORT]])
+def test_host_work_around_the_launches_or_of_no_operator_costs_time_in_every_form(beats: list[Beat]) -> None:
+    advice = advise(analysis(*beats))
+    assert [blocker.id for blocker in advice.recommendation.fix_first] == ["outside_work"]
+    for form in advice.forms.values():
+        assert form.step_ms is not None
+        assert [blocker.id for blocker in form.blockers] == ["outside_work"]
+
+
+def test_a_replay_that_ran_had_its_host_work_outside() -> None:
+    seen = analysis(*SHORT, on_host("aten::mm", 50_000), *SHORT)
+    ran = Form(50.2, 50.0, 50.4, "measured")
+    (found,) = confirmed(find_blockers(seen, facts(seen).region), ran)
+    assert (found.blocker.id, found.vetoes, found.first) == ("outside_work", False, True)
 
 
 def test_it_is_told_by_the_operator_that_takes_longest() -> None:

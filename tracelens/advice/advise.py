@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tracelens.advice import constants as C
 from tracelens.advice.autocast import is_autocast
-from tracelens.advice.blockers import Observation, find_blockers
+from tracelens.advice.blockers import COSTLY, Observation, find_blockers
 from tracelens.advice.case import Case
 from tracelens.advice.confirmed import confirmed
 from tracelens.advice.eager import predict_eager
@@ -21,7 +21,7 @@ from tracelens.advice.missed import missed, scaled
 from tracelens.advice.reason import reason
 from tracelens.advice.recommend import abstain, recommend
 from tracelens.advice.region import Region
-from tracelens.advice.results import Advice, Form, Recommendation
+from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.advice.rules import check_all
 from tracelens.advice.scaler import is_scaled
 from tracelens.advice.snippet import Target, target_of
@@ -143,11 +143,20 @@ def _reason(analysis: Analysis, facts: Facts, forms: Mapping[str, Form]) -> str:
 
 
 def _listed(forms: dict[str, Form], analysis: Analysis, observed: tuple[Observation, ...]) -> dict[str, Form]:
-    """The forms, of which that in use names what is to be repaired first and no other form names: what costs all."""
-    named = {blocker.id for form in forms.values() for blocker in form.blockers}
-    costs = tuple(seen.blocker for seen in observed if seen.first and seen.blocker.id not in named)
-    now = _now(analysis, forms)
-    return forms | {now: replace(forms[now], blockers=(*forms[now].blockers, *costs))}
+    """The forms, of which that in use and those predicted name what costs time in each and is to be repaired first;
+    that in use also what else comes first and no form names."""
+    told, now = {blocker.id for form in forms.values() for blocker in form.blockers}, _now(analysis, forms)
+    costs = tuple(seen.blocker for seen in observed if seen.share >= COSTLY)
+    first = tuple(seen.blocker for seen in observed if seen.first and seen.blocker.id not in told)
+    timed = {name: form for name, form in forms.items() if form.step_ms is not None and form.source == "predicted"}
+    listed = {name: _naming(form, costs) for name, form in ({now: forms[now]} | timed).items()}
+    return forms | listed | {now: _naming(listed[now], first)}
+
+
+def _naming(form: Form, blockers: tuple[Blocker, ...]) -> Form:
+    """The form with those of the blockers that it does not name yet."""
+    told = {blocker.id for blocker in form.blockers}
+    return replace(form, blockers=(*form.blockers, *(blocker for blocker in blockers if blocker.id not in told)))
 
 
 def _forms(

@@ -13,7 +13,7 @@ from tracelens.advice.allocation import allocation_repair
 from tracelens.advice.backward import beside_main_stream, returning_nodes
 from tracelens.advice.inner_waits import inner_waits
 from tracelens.advice.often import a_step, often
-from tracelens.advice.outside import mainly_computing, stretches
+from tracelens.advice.outside import computes_within, mainly_computing, stretches
 from tracelens.advice.patterns import FROM_HOST, PAGEABLE
 from tracelens.advice.region import Region
 from tracelens.advice.results import Blocker
@@ -32,7 +32,9 @@ from tracelens.model.units import percent
 COSTLY: Final = 0.2
 """Share of the step from which what is no veto, allocation or a data loader, is repaired before any other form is
 tried. [judgement: where a finding is critical]"""
-VETOES: Final = frozenset({"sync", "pageable_copy", "changing_shapes", "changing_kernels", "host_optimizer"})
+VETOES: Final = frozenset(
+    {"sync", "pageable_copy", "changing_shapes", "changing_kernels", "host_optimizer", "host_compute"}
+)
 """Blockers that make the capture of a whole step impossible; the others cost time or need care."""
 UNCOMPILABLE: Final = frozenset({"second_backward", "streamed_backward"})
 """Blockers that make torch.compile of a whole step raise; its capture they do not prevent."""
@@ -253,11 +255,20 @@ def _outside(analysis: Analysis, whose: str) -> Observation | None:
     if share < LOADER_SHARE or not each.all():
         return None
     operator = mainly_computing(analysis, found)
+    if operator is not None and computes_within(analysis):
+        return _computing(operator, share, whose)
     advice = "Move it out of the step: to a worker process, onto the device, or behind the launches of the next step."
     what = "host work outside PyTorch that holds" if operator is None else "operators that compute on the host and hold"
     message = f"{what} up the device for {percent(share)} of {whose}"
     seen = Observation(Blocker("outside_work", message, operator, 1.0, advice), len(tiles) > 1, share=share)
     return seen if seen.proven else replace(seen, share=0.0)
+
+
+def _computing(operator: str, share: float, whose: str) -> Observation:
+    """Operators that compute on the host between launches, in every counted step: a graph does not run them again."""
+    advice = "Compute it on the device, or before the first launch of the step and hand it over in a static tensor."
+    message = f"operators that compute on the host and hold up the device for {percent(share)} of {whose}"
+    return Observation(Blocker("host_compute", message, operator, 1.0, advice), True, share=share)
 
 
 def _second_backward(analysis: Analysis) -> Observation | None:

@@ -82,12 +82,15 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     return after_waits(inside, facts.region)
 
 
-def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturable: bool, pieces: int) -> Both:
+def predict_both(
+    facts: Facts, compiled: Compiled, alone: Estimate, *, capturable: bool, pieces: int, on_host: bool = False
+) -> Both:
     """Compiled kernels as graph nodes; under reduce-overhead not faster than its host.
 
-    alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory."""
-    if compiled.awaited > 0 or (not capturable and compiled.from_host > C.HOST_SHARE * compiled.device):
-        more, why = C.SKIPPED_GRAPHS, "copy_awaited" if compiled.awaited > 0 else "copies_from_host"
+    alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory, nor of
+    one whose operators compute `on_host`. [torch._inductor.cudagraph_utils]"""
+    if why := _no_graphs(compiled, capturable=capturable, on_host=on_host):
+        more = C.SKIPPED_GRAPHS
         fixed = compiled.awaited + outside_beside(facts.region) + facts.region.outside.apart
         extra = more * max(alone.mid - fixed, 0.0)
         high = alone.high + 2 * more * max(alone.high - fixed, 0.0)
@@ -106,6 +109,16 @@ def predict_both(facts: Facts, compiled: Compiled, alone: Estimate, *, capturabl
     return Both(
         with_outside(_trees(facts.region, replayed, pieces, _begun(facts, compiled)), facts.region), "reduce-overhead"
     )
+
+
+def _no_graphs(compiled: Compiled, *, capturable: bool, on_host: bool) -> str:
+    """Why the compiler makes no graphs, as one of the rules that decide a time; "" where it does."""
+    if compiled.awaited > 0:
+        return "copy_awaited"
+    if on_host:
+        return "host_compute"
+    copies = not capturable and compiled.from_host > C.HOST_SHARE * compiled.device
+    return "copies_from_host" if copies else ""
 
 
 def _begun(facts: Facts, compiled: Compiled) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from tracelens.advice.blockers import VETOES, Observation
+from tracelens.advice.blockers import COSTLY, VETOES, Observation
 from tracelens.advice.results import Blocker, Form
 
 REPAIRS: Final = {
@@ -22,15 +22,21 @@ REPAIRS: Final = {
 
 
 def confirmed(observed: tuple[Observation, ...], replay: Form | None) -> tuple[Observation, ...]:
-    """What stays of the trace's blockers once replay was tried: none that would prevent it when it ran, else those
-    and the prerequisite that failed, with its place."""
+    """What stays of the trace's blockers once replay was tried: none that would prevent it when it ran, but what costs
+    time in any form; else those and the prerequisite that failed, with its place."""
     if replay is None:
         return observed
     if replay.step_ms is not None:
-        return tuple(seen for seen in observed if seen.blocker.id not in VETOES)
+        return tuple(_as_cost(seen) for seen in observed if seen.blocker.id not in VETOES or seen.share >= COSTLY)
     failed = {blocker.id: blocker for blocker in replay.blockers if blocker.id in REPAIRS}
     joined = tuple(_joined(seen, failed.pop(seen.blocker.id, None)) for seen in observed)
     return (*(_proven(blocker) for blocker in failed.values()), *joined)
+
+
+def _as_cost(seen: Observation) -> Observation:
+    """Host work that would prevent a capture as such that only costs time."""
+    stops = seen.blocker.id in VETOES
+    return replace(seen, blocker=replace(seen.blocker, id="outside_work")) if stops else seen
 
 
 def _joined(seen: Observation, failed: Blocker | None) -> Observation:

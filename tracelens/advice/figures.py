@@ -64,7 +64,8 @@ FIGURES: Final = (
         "both",
         "Step time when compiled and then replayed",
         (
-            "advice.compiled:predict_both", "advice.compiled:_device", "advice.compiled:_trees",
+            "advice.compiled:predict_both", "advice.compiled:_no_graphs", "advice.compiled:_device",
+            "advice.compiled:_trees",
             "advice.host_time:replay_floor", "advice.fusion:compile_device", "advice.fusion", "advice.padding",
             "advice.generated", "advice.breaks", "advice.stages", "advice.operators", "advice.roles", "advice.patterns",
             "advice.inputs:input_copies", "advice.inputs:tree_copies",

@@ -38,7 +38,8 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
     now = as_recorded(facts, eager)
     compile = predict_compile(facts, compiled, eager, blocked.pieces)
-    both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces)
+    on_host = any(blocker.id == "host_compute" for blocker in blockers)
+    both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces, on_host=on_host)
     fused = both.estimate
     if _stays_eager(region, blocked, compiled):
         compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)

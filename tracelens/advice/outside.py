@@ -73,13 +73,14 @@ def computing(analysis: Analysis) -> Int64s:
 
 
 def _steady(analysis: Analysis, rows: Int64s) -> Int64s:
-    """Those of the rows with a name that some of them have in every counted step."""
+    """Those of the rows with a name that some of them have in every counted step, also behind the last, whose end the
+    window holds."""
     name, step = analysis.trace.events.name[rows], analysis.steps.owner[rows]
     names, kind = np.unique(name, return_inverse=True)
     seen = np.zeros((len(names), len(analysis.window.tiles) + 1), dtype=np.bool_)
     seen[kind, step] = True
     always: Bools = np.logical_and.reduce(seen[:, :-1], axis=1)
-    return rows[always[kind] & (step != ABSENT)]
+    return rows[always[kind]]
 
 
 def mainly_computing(analysis: Analysis, spans: Int64s) -> str | None:
@@ -90,6 +91,16 @@ def mainly_computing(analysis: Analysis, spans: Int64s) -> str | None:
     spent = covered(spans, events.start[rows], events.end[rows])
     names, kind = np.unique(events.name[rows], return_inverse=True)
     return analysis.trace.names[int(names[np.bincount(kind, weights=spent).argmax()])]
+
+
+def computes_within(analysis: Analysis) -> bool:
+    """Whether operators compute on the host between launches in every counted step: no graph holds what they do."""
+    events, rows = analysis.trace.events, computing(analysis)
+    rows = rows[events.category[rows] == Category.OPERATOR]
+    computed = subtract(union(events.start[rows], events.end[rows]), _fetches(analysis))
+    found = _between(analysis, computed)
+    step = np.searchsorted(analysis.steps.host[:, 0], found[:, 0], side="right") - 1
+    return len(np.unique(step)) == len(analysis.window.tiles) > 1
 
 
 def _computed(analysis: Analysis) -> Int64s:
@@ -149,7 +160,8 @@ def _unclear(analysis: Analysis) -> float:
 
 
 def _between(analysis: Analysis, long: Int64s) -> Int64s:
-    """The intervals that lie between work of the host for one step, input apart: not at its start or end."""
+    """The intervals that lie between work of the host for one step, input apart: not before its first or behind its
+    last."""
     works, steps = subtract(_dispatching(analysis), _fetches(analysis))[:, 0], analysis.steps.host
     step = np.searchsorted(steps[:, 0], long[:, 0], side="right") - 1
     first, at, last = (np.searchsorted(works, times) for times in (steps[step, 0], long[:, 0], steps[step, 1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tracelens.advice.blockers import VETOES
 from tracelens.advice.case import Case
 from tracelens.advice.communication import comes_first, exposed
 from tracelens.advice.results import AfterFix, Blocker, Form
@@ -71,7 +72,7 @@ def _may_be_none(case: Case, chosen: str) -> bool:
 
 def _despite(form: Form, chosen: str, first: tuple[Blocker, ...]) -> str:
     """How the chosen form runs although something blocks a capture of the whole step."""
-    held = form.blockers
+    held = [blocker for blocker in form.blockers if blocker.id in VETOES]
     if len(held) == 0 or form.source == "measured":
         return ""
     how = _around(chosen, {blocker.id for blocker in held})

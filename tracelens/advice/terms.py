@@ -49,6 +49,7 @@ RULES: Final = {
     "untraceable": "The compiler leaves recurrent layers to eager.",
     "nothing_fuses": "No kernels can fuse and the device is the limit: compiled, the step takes no less than eager.",
     "copy_awaited": "The compiler makes no CUDA Graphs, as the step waits for a copy from the host inside it.",
+    "host_compute": "The compiler makes no CUDA Graphs, as operators of the step compute on the host.",
     "copies_from_host": "The compiler makes no CUDA Graphs, as copies from the host take much of the step.",
 }
 """Rules that decide a predicted time instead, which reports say beside it."""

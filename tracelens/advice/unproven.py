@@ -10,6 +10,7 @@ from tracelens.advice.results import Finding
 TOLD: Final = {
     "host_work": "data_loading",
     "outside_work": "host_work",
+    "host_compute": "host_work",
     "allocation": "allocator_churn",
     "pageable_copy": "pageable_copies",
 }
