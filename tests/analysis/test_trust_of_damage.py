@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.analysis.recordings import check, of, sound, trust
 from tests.analysis.recordings import steps as of_lengths
 from tests.build import TraceBuilder
 from tracelens.analysis import analyze
+from tracelens.analysis.damage import in_steps
 from tracelens.analysis.results import Analysis, Trust
 from tracelens.loading import load_trace
 
@@ -63,6 +65,34 @@ def test_a_stray_value_that_cannot_be_read_is_mended_without_a_doubt() -> None:
     builder.raw({"ph": "X", "name": "lost", "pid": 1, "tid": 9, "ts": 0, "dur": 1, "cat": 7, "args": {}})
     assert of(trust(builder), "values").value == pytest.approx(1 / 1203)
     assert trust(builder).level == "ok"
+
+
+def damaged_at(time: int) -> Analysis:
+    """Of four steps of 400 us behind one that warms up, an event at a time in us with a category that is no text."""
+    builder = of_lengths([2_000, *[400] * 3])
+    builder.raw({"ph": "X", "name": "odd", "pid": 1, "tid": 9, "ts": time, "dur": 1, "cat": 7, "args": {}})
+    return analyze(builder.trace())
+
+
+def test_trust_looks_at_the_damage_of_the_counted_steps() -> None:
+    inside, outside = damaged_at(2_600), damaged_at(500)
+    assert len(inside.window.tiles) == 3, "the step that warms up is left out"
+    assert [of(found.trust, "values").passed for found in (inside, outside)] == [False, True]
+    assert of(outside.trust, "values").value == 0
+    told = [in_steps(found.trace, found.steps, found.trace.repairs[0]) for found in (inside, outside)]
+    assert told == [1, 0]
+    assert "(1 categories that are no text, the first 7)" in of(inside.trust, "values").message
+
+
+def test_damage_in_no_step_that_is_known_counts_whole() -> None:
+    builder = sound(launches=30)
+    builder.raw({"ph": "X", "name": "odd", "pid": 1, "tid": 9, "ts": 0, "dur": 1, "cat": 7, "args": {}})
+    whole = analyze(builder.trace(), span="all")
+    assert in_steps(whole.trace, whole.steps, whole.trace.repairs[0]) is None
+    assert of(whole.trust, "values").value == pytest.approx(1 / 63)
+    lost = replace(damaged_at(500).trace.repairs[0], events=None)
+    found = damaged_at(500)
+    assert in_steps(found.trace, found.steps, lost) is None
 
 
 def of_damaged(builder: TraceBuilder, folder: Path, which: int, **changes: object) -> Analysis:

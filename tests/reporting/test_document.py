@@ -15,7 +15,7 @@ from tracelens import report
 from tracelens.exitcodes import ExitCode
 from tracelens.model.events import ABSENT
 from tracelens.reporting import document as document_module
-from tracelens.reporting import schema
+from tracelens.reporting import phrases, schema
 from tracelens.reporting.report import Report
 
 
@@ -143,3 +143,11 @@ def test_the_document_obeys_no_terminal_and_hides_nothing() -> None:
     text = Report(example.with_column(example.analysis(), "kernels", name=[name] * 7), example.advice()).to_json()
     assert all(line.isprintable() for line in text.split("\n"))
     assert {row["name"] for row in json.loads(text)["tables"]["kernels"]} == {name}
+
+
+@pytest.mark.parametrize(("inside", "told"), [(None, "12 times, first"), (0, "12 times, none in the counted steps, ")])
+def test_a_repair_says_whether_the_counted_steps_have_it(inside: int | None, told: str) -> None:
+    entry: schema.RepairEntry = {"kind": "nan", "count": 12, "example": "", "offset": 5, "in_steps": inside}
+    assert phrases.repair(entry).startswith(f"nan: {told}")
+    entry["in_steps"] = 3
+    assert phrases.repair(entry).startswith("nan: 12 times, 3 in the counted steps, first at byte 5")

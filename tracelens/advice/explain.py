@@ -24,6 +24,8 @@ SHOWN: Final = 80
 """Characters of a name that an error repeats."""
 BLOCKERS: Final = "advice.blockers"
 TRUST: Final = "analysis.trust"
+MEASURES: Final = ("recording", "damage")
+"""Modules of the analysis whose functions the trust checks measure by."""
 KINDS: Final = ("rule", "figure", "blocker", "check", "part", "kind", "word")
 
 
@@ -157,10 +159,10 @@ def _check(id: str) -> Explanation:
 
 
 def _measures(measure: ast.expr) -> Iterator[Function]:
-    """Functions that a check's measure calls: of the module recording, or of the checks' own."""
+    """Functions that a check's measure calls: of the modules with measures, or of the checks' own."""
     for part in ast.walk(measure):
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "recording":
-            yield sources.function(f"analysis.recording:{part.attr}")
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in MEASURES:
+            yield sources.function(f"analysis.{part.value.id}:{part.attr}")
         elif isinstance(part, ast.Name) and part.id.startswith("_"):
             yield sources.function(f"{TRUST}:{part.id}")
 

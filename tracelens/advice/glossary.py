@@ -37,6 +37,8 @@ KEYS: Final = {
     "count": "How often: events of a name in the counted steps, or repairs of a kind.",
     "example": "A handle for tracelens show, or the damaged text.",
     "offset": "Byte of the decoded file at which the first damage of a kind is.",
+    "in_steps": "How many of the repairs are in events of the counted steps, which the trust checks look at; null "
+    "where nobody knows.",
     "path": "The file, or the run's directory.",
     "bytes": "Size of the file as it was read, decompressed.",
     "events": "Number of events of the trace, all kinds.",

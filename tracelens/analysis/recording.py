@@ -14,12 +14,9 @@ from tracelens.analysis.marks import SAME_WORK, lanes_with_steps
 from tracelens.analysis.results import Steps
 from tracelens.analysis.strangers import processes
 from tracelens.analysis.work import is_alike, launched_work, owned_work, stacked
-from tracelens.loading.assemble import NEGATIVE, UNKNOWN_PHASES
-from tracelens.loading.batch import OUT_OF_RANGE
-from tracelens.loading.careful import NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_DURATION, NO_NAME
+from tracelens.loading.careful import NO_CORRELATION
 from tracelens.loading.document import CUT, MISMATCH
 from tracelens.loading.separators import EVENT_CUT, UNREADABLE
-from tracelens.loading.soundness import DAMAGED
 from tracelens.model import arguments
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Category, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, length, lengths, union
@@ -44,10 +41,6 @@ ENOUGH_HOST_EVENTS: Final = 20
 
 _LOSSES: Final = (CUT, EVENT_CUT, UNREADABLE, MISMATCH)
 """Repairs (Repair.kind) that leave events out, or tell that some may be others than were written."""
-_UNTIMED: Final = (NO_DURATION, NEGATIVE, OUT_OF_RANGE)
-"""Repairs that may leave an event without a duration."""
-_UNREAD: Final = (NO_ARGUMENTS, NO_CATEGORY, NO_CORRELATION, NO_NAME, UNKNOWN_PHASES, *_UNTIMED)
-"""Repairs that count events of which something is not known."""
 
 
 def duplicate_share(trace: Trace, work: Int64s) -> float | None:
@@ -148,33 +141,11 @@ def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
     return float((name != name[0]).any(axis=0).mean())
 
 
-def mended_share(trace: Trace) -> float | None:
-    """Share of all complete events that are damaged, so that a time or an argument may be cut."""
-    complete = int(trace.events.complete().sum())
-    mended = sum(repair.count for repair in trace.repairs if repair.kind == DAMAGED)
-    return mended / complete if complete else None
-
-
 def misplaced_share(trace: Trace, device: int) -> float | None:
     """Share of all complete events whose time is not known; of the device's work, where that is more."""
     complete, work = int(trace.events.complete().sum()), device_rows(trace, device)
     of_work = float(misplaced_work(trace)[work].mean()) if len(work) else 0.0
     return max(misplaced(trace) / complete, of_work) if complete else None
-
-
-def unread_share(trace: Trace, work: Int64s) -> float | None:
-    """Share of all complete events that give a name, a category, a duration, a number or arguments that cannot be read,
-    or whose kind cannot; of the device's work (rows) that of events without a duration, where that is more."""
-    complete = int(trace.events.complete().sum())
-    count = {kind: sum(repair.count for repair in trace.repairs if repair.kind == kind) for kind in _UNREAD}
-    endless = min(sum(count[kind] for kind in _UNTIMED), int((trace.events.duration[work] == 0).sum()))
-    return min(max(sum(count.values()) / complete, endless / max(len(work), 1)), 1.0) if complete else None
-
-
-def unread(trace: Trace) -> str:
-    """What of them cannot be read, with how often and the first."""
-    found = (repair for repair in trace.repairs if repair.kind in _UNREAD)
-    return ", ".join(f"{repair.count:,} {repair.kind}, the first {repair.example}" for repair in found)
 
 
 def why_unlinked(trace: Trace) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.analysis import recording
+from tracelens.analysis import damage, recording
 from tracelens.analysis.clocks import EARLY, early_share
 from tracelens.analysis.extent import device_rows
 from tracelens.analysis.no_work import why_nothing_ran
@@ -329,17 +329,17 @@ RULES: Final = (
     ),
     Rule(
         "values",  # 0 on every real trace seen
-        lambda evidence: recording.unread_share(evidence.trace, evidence.work),
+        lambda evidence: damage.unread_share(evidence.trace, evidence.steps, evidence.work),
         0.001,
         0.10,
         "events say what they are",
         "{share} of events are not read in full ({remedy}): the file was damaged or written by another tool; give the "
         "file that export_chrome_trace wrote",
-        remedy=lambda evidence: recording.unread(evidence.trace),
+        remedy=lambda evidence: damage.unread(evidence.trace, evidence.steps),
     ),
     Rule(
         "mended",  # 0 on every real trace seen
-        lambda evidence: recording.mended_share(evidence.trace),
+        lambda evidence: damage.mended_share(evidence.trace, evidence.steps),
         0.01,
         None,
         "events are sound JSON",

@@ -161,7 +161,8 @@ def _unsigned(correlation: Int64s) -> Int64s:
 
 def _count(kind: str, rows: npt.NDArray[np.integer], offset: Int64s, repairs: RepairLog) -> None:
     if len(rows):
-        repairs.add(kind, f"event at byte {offset[rows[0]]}", int(offset[rows[0]]), len(rows))
+        places: list[int] = offset[rows].tolist()
+        repairs.add(kind, f"event at byte {places[0]}", places[0], len(rows), places)
 
 
 def _place(device: Int32s, stream: Int32s, work: Int64s, lane: Int32s, lanes: Lanes) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tracelens.model.events import Repair
@@ -12,6 +13,8 @@ EXAMPLE_LENGTH: Final = 80
 _BLANK: Final = "(white space)"
 MOST_IN_VAIN: Final = 500
 """Times that mending could not help after which it is tried no more..."""
+MOST_PLACES: Final = 100_000
+"""Events of a kind from which no more are remembered."""
 HELP: Final = 4
 """...unless it could: each time makes up for so many."""
 
@@ -43,13 +46,23 @@ class RepairLog:
     hopeless: bytes = b""
     """The text that was last mended in vain: whoever meets it once more need not try."""
 
-    def add(self, kind: str, example: bytes | str, offset: int, count: int = 1) -> None:
-        """Count `count` more of a kind; example and byte offset stay those of the first."""
+    _events: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """Where the events of a kind are, as far as they are known."""
+
+    def add(
+        self, kind: str, example: bytes | str, offset: int, count: int = 1, events: Sequence[int] | None = None
+    ) -> None:
+        """Count `count` more of a kind; example and byte offset stay those of the first.
+
+        events: byte offsets of the events that have it; that of one is the offset."""
         known = self._entries.get(kind)
         if known:
             self._entries[kind] = Repair(kind, known.count + count, known.example, known.offset)
         else:
             self._entries[kind] = Repair(kind, count, one_line(example) or _BLANK, offset)
+        places, one = self._events.setdefault(kind, []), (offset,) if count == 1 else ()
+        if len(places) < MOST_PLACES:
+            places.extend(one if events is None else events)
 
     def made(self, kind: str) -> bool:
         """Whether this kind has been met."""
@@ -57,7 +70,11 @@ class RepairLog:
 
     def entries(self) -> tuple[Repair, ...]:
         """All repairs so far."""
-        return tuple(self._entries.values())
+        return tuple(replace(repair, events=self._places(repair)) for repair in self._entries.values())
+
+    def _places(self, repair: Repair) -> tuple[int, ...] | None:
+        places = self._events[repair.kind]
+        return tuple(places) if len(places) == repair.count else None
 
 
 def one_line(example: bytes | str) -> str:

@@ -202,6 +202,8 @@ class Repair:
     count: int
     example: str
     offset: int
+    events: tuple[int, ...] | None = None
+    """Byte offsets of the events that have it, each as often as it was counted; None where not all are known."""
 
 
 @dataclass(frozen=True, slots=True)

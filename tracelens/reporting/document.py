@@ -13,10 +13,11 @@ import numpy as np
 from tracelens.advice.measured import measured_forms, unusable
 from tracelens.advice.results import Advice, AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.terms import Terms
+from tracelens.analysis.damage import in_steps
 from tracelens.analysis.extent import busy_ns
 from tracelens.analysis.results import Analysis, Attribution, Trust
 from tracelens.analysis.table import Table
-from tracelens.model.events import Trace
+from tracelens.model.events import Repair, Trace
 from tracelens.model.forms import FORMS
 from tracelens.model.units import NS_PER_MS
 from tracelens.reporting import schema
@@ -47,7 +48,7 @@ def build(analysis: Analysis, advice: Advice, run: Run | None = None, *, limit: 
         "schema_version": schema.SCHEMA_VERSION,
         "tool": {"name": "tracelens", "version": __version__},
         "run": _run(run) if run else None,
-        "trace": _trace(analysis.trace, _recorded_form(analysis)),
+        "trace": _trace(analysis, _recorded_form(analysis)),
         "trust": _trust(analysis.trust),
         "window": _window(analysis, run),
         "attribution": _attribution(analysis.attribution),
@@ -99,7 +100,8 @@ def _path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _trace(trace: Trace, form: str) -> schema.TraceEntry:
+def _trace(analysis: Analysis, form: str) -> schema.TraceEntry:
+    trace = analysis.trace
     distributed, busy = _distributed(trace), busy_ns(trace)
     return {
         "path": _path(trace.source.path),
@@ -111,9 +113,17 @@ def _trace(trace: Trace, form: str) -> schema.TraceEntry:
         "devices": [{"id": d.id, "name": d.name, "busy_ns": busy.get(d.id, 0)} for d in trace.devices],
         "rank": _integer(distributed.get("rank")),
         "world_size": _integer(distributed.get("world_size")),
-        "repairs": [
-            {"kind": r.kind, "count": r.count, "example": r.example, "offset": r.offset} for r in trace.repairs
-        ],
+        "repairs": [_repair(analysis, repair) for repair in trace.repairs],
+    }
+
+
+def _repair(analysis: Analysis, repair: Repair) -> schema.RepairEntry:
+    return {
+        "kind": repair.kind,
+        "count": repair.count,
+        "example": repair.example,
+        "offset": repair.offset,
+        "in_steps": in_steps(analysis.trace, analysis.steps, repair),
     }
 
 

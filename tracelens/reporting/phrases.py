@@ -242,9 +242,13 @@ def recorded(document: Document) -> str:
 
 
 def repair(entry: RepairEntry) -> str:
-    """What was mended: "truncated: 1 time, first at byte 1,204 (...)"."""
+    """What was mended: "negative durations: 3 times, 1 in the counted steps, first at byte 1,204 (...)"."""
+    inside = entry["in_steps"]
+    where = "" if inside is None else f", {f'{inside:,}' if inside else 'none'} in the counted steps"
     example = f" ({entry['example']})" if entry["example"] else ""
-    return f"{entry['kind']}: {units.counted(entry['count'], 'time')}, first at byte {entry['offset']:,}{example}"
+    return (
+        f"{entry['kind']}: {units.counted(entry['count'], 'time')}{where}, first at byte {entry['offset']:,}{example}"
+    )
 
 
 def evidence(finding: FindingEntry) -> str:

@@ -43,12 +43,15 @@ class DeviceEntry(TypedDict):
 
 
 class RepairEntry(TypedDict):
-    """One kind of damage that was mended while reading; `offset` is the first place, in decoded bytes."""
+    """One kind of damage that was mended while reading; `offset` is the first place, in decoded bytes.
+
+    `in_steps` says how many are in events of the counted steps; null where that is not known."""
 
     kind: str
     count: int
     example: str
     offset: int
+    in_steps: int | None
 
 
 class TraceEntry(TypedDict):
