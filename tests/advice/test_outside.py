@@ -17,6 +17,7 @@ from tracelens.advice.confirmed import confirmed
 from tracelens.advice.facts import Facts, facts_of
 from tracelens.advice.outside import LONG, UNCLEAR, find_outside, mainly_computing, stretches
 from tracelens.advice.results import Form
+from tracelens.advice.terms import Terms
 from tracelens.analysis.results import Analysis
 
 BODY = [gemm(10)] * 4
@@ -67,6 +68,17 @@ def test_a_pause_that_may_be_work_keeps_its_time_at_the_high_end_alone() -> None
     short, unclear = pausing(UNCLEAR / 1e3 - 100), pausing(UNCLEAR / 1e3 + 100)
     assert unclear["replay"].step_ms == pytest.approx(short["replay"].step_ms)
     assert (unclear["replay"].high or 0) > (short["replay"].high or 0) + 0.8 * UNCLEAR / 1e6
+
+
+def test_a_range_that_a_pause_widens_says_so() -> None:
+    advice = advise(analysis(*[pointwise(3, 1 << 16, host=30)] * 10, pause(400)))
+    (told,) = (finding for finding in advice.findings if finding.rule == "unclear_pauses")
+    assert told.title.startswith("Ranges are wider: stretches of 300-500 us without an operator, 4")
+    assert told.title.endswith("compile, replay and both then take as much longer")
+    assert told.evidence
+    wider = {name for name, form in advice.forms.items() if form.terms and "unclear_ns" in form.terms.values}
+    assert wider == {"compile", "replay", "both"}
+    assert "unclear_ns" in (advice.forms["replay"].terms or Terms()).values
 
 
 def test_a_pause_of_one_step_is_no_work_of_the_step() -> None:

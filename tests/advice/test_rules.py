@@ -88,6 +88,7 @@ FIRES_AND_NOT: dict[str, tuple[Story, Story]] = {
     "graph_inputs": ([*[copied()] * 20, graph()], [*[copied()] * 2, graph()]),
     "hip_graphs": (hip_eager, HOST_BOUND),
     "uncalibrated": (hip_eager, HOST_BOUND),
+    "unclear_pauses": ([*HOST_BOUND, pause(400)], [*HOST_BOUND, at_step(2, pause(400))]),
     "profiler_idle": ([gemm(30, 256, host=44)] * 60, HOST_BOUND),
     "cold_start": ([*LIBRARY, at_step(2, slow_launch(50_000, kernel="first_use"))], [*LIBRARY, slow_launch(2)]),
     "model_setup": (model_in_the_making, LIBRARY),

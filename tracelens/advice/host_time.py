@@ -91,7 +91,8 @@ def outside_beside(region: Region) -> float:
 def after_waits(inside: Estimate, region: Region) -> Estimate:
     """A step whose device idles while the host works outside after a wait, and may where that is unclear."""
     traced, unclear = region.outside.apart, region.outside.unclear
-    inside = replace(inside, high=inside.high + unclear)
+    if unclear:
+        inside = replace(inside, high=inside.high + unclear).told("{}", unclear_ns=unclear)
     apart = Estimate(traced, _least_outside(region, traced), traced)
     return inside + apart.told("apart_ns", apart_ns=traced) if traced else inside
 

@@ -151,11 +151,15 @@ def idle_outside(analysis: Analysis) -> Int64s:
     return found if clocks_agree(analysis.trace) else found[:0]
 
 
+def unclear_stretches(analysis: Analysis) -> Int64s:
+    """Interval set of the same that is shorter than LONG, in ns: too short to be told from dispatch."""
+    found = _still(analysis)
+    return found[lengths(found) < LONG]
+
+
 def _unclear(analysis: Analysis) -> float:
-    """Ns of a step in stretches that are too short to be told from dispatch: the least of any step, as work that is
-    part of it comes back in each."""
-    found, tiles = _still(analysis), analysis.window.tiles
-    found = found[lengths(found) < LONG]
+    """Ns of a step in such stretches: the least of any step, as work that is part of it comes back in each."""
+    found, tiles = unclear_stretches(analysis), analysis.window.tiles
     return float(covered(found, tiles[:, 0], tiles[:, 1]).min()) if len(found) and len(tiles) else 0.0
 
 

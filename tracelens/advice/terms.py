@@ -80,6 +80,8 @@ TERMS: Final = {
     "unsure_ns": "What the slower side is expected to take on top, as the host's time varies.",
     "outside_ns": "Host work that every form has: data loading, allocation, Python that runs no operator for long.",
     "apart_ns": "Such work right after a wait, while the device has nothing to do.",
+    "unclear_ns": "Stretches without an operator, too short to tell such work from dispatch: the range's high end has "
+    "them on top.",
     "graph_launch_ns": "The launch of the graph.",
     "input_copies_ns": "Copies of the inputs to where the graph reads them.",
     "floor_ns": "Least host time of one replay.",

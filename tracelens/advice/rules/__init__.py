@@ -43,6 +43,7 @@ from tracelens.advice.rules import (
     recompilation,
     sync_points,
     uncalibrated,
+    unclear_pauses,
 )
 from tracelens.advice.rules.rule import Rule, device_ms, now_ms, severity
 from tracelens.analysis.results import Analysis
@@ -96,6 +97,7 @@ RULES: Final[tuple[Rule, ...]] = (
     model_setup.RULE,
     lost_graph_kernels.RULE,
     uncalibrated.RULE,
+    unclear_pauses.RULE,
 )
 
 __all__ = ["RULES", "Rule", "check_all"]
