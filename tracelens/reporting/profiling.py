@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tracelens.analysis.typical import PAUSED
 from tracelens.model import units
 from tracelens.reporting.forms import NO_GAIN, own_form, unit
 from tracelens.reporting.schema import Document
@@ -27,7 +28,35 @@ def unprofiled(document: Document, waits: float, works: float) -> str:
 
 
 def profiled(document: Document) -> str:
-    """Why the account's step is longer than the headline's, or "": "8.96 ms recorded under the profiler; ..."."""
+    """Which steps the account's mean is no step for, and why it is longer than the headline's, or "": "8.96 ms recorded
+    under the profiler; ..."."""
+    return f"{_outliers(document)} {_recorded(document)}".strip()
+
+
+def _outliers(document: Document) -> str:
+    """That single steps make the mean longer than a typical one: "1 of 8 steps is an outlier of 126 ms, ..."; or ""."""
+    window, median = document["window"], document["window"]["step_ms"]["median"]
+    if not window["steps"] or not median:
+        return ""
+    lengths = [units.to_ms(end - start) for start, end in window["intervals_ns"]]
+    long = [length for length in lengths if length > PAUSED * median]
+    if not long or sum(lengths) <= (1 + PROFILED) * median * len(lengths):
+        return ""
+    most, step = units.milliseconds(max(long)), "unit" if window["kind"] == "period" else "step"
+    are = f"are outliers of up to {most}" if len(long) > 1 else f"is an outlier of {most}"
+    told = f"{len(long):,} of {units.counted(len(lengths), step)} {are} ms, the median takes"
+    what = "the account and the forms' times are" if _is_mean(document) else "the account is"
+    return f"{told} {units.milliseconds(median)} ms; {what} the mean of all."
+
+
+def _is_mean(document: Document) -> bool:
+    """Whether the time of the form in use is predicted as long as the mean step was recorded."""
+    form = document["forms"][own_form(document)]
+    return form["source"] == "predicted" and form["step_ms"] is not None and _lengths(document) is None
+
+
+def _recorded(document: Document) -> str:
+    """How long the step takes without the profiler, where that is not as recorded; or ""."""
     lengths = _lengths(document)
     if lengths is None:
         return ""

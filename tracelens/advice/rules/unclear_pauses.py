@@ -24,12 +24,12 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     if not wider:
         return None
     found, (*others, last) = unclear_stretches(analysis), wider
-    forms = f"{', '.join(others)} and {last} then take" if others else f"{last} then takes"
+    take = f"{', '.join(others)} and {last} then take" if others else f"{last} then takes"
     return Finding(
         RULE.id,
         "info",
         f"Ranges are wider: stretches of {durations(UNCLEAR, LONG)} without an operator, {duration(round(unclear))} a "
-        f"step, may be work of the host that stays; {forms} as much longer",
+        f"step, may be work of the host that stays; {take} as much longer",
         None,
         evidence.gaps_at(analysis, found[:, 0]),
         "See what the host does there (tracelens show, a trace with_stack=True); work of its own goes out of the step.",
