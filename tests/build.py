@@ -227,10 +227,11 @@ class TraceBuilder:
         thread: int = MAIN_THREAD,
         stream: int = 7,
         device: int = 0,
+        call: str | None = None,
     ) -> Self:
         """A copy call and the copy on the device."""
         number = self._next_correlation()
-        self.call(self.vendor.copy, start, dur, thread=thread, correlation=number)
+        self.call(call or self.vendor.copy, start, dur, thread=thread, correlation=number)
         place = {"device": device, "stream": stream, "correlation": number, "bytes": bytes}
         return self._add("gpu_memcpy", f"Memcpy {kind}", at, runs, device, stream, place)
 

@@ -56,6 +56,14 @@ def test_an_asynchronous_copy_that_returns_late_is_no_necessary_wait(kind: str) 
     assert not necessary_waits(trace).any()
 
 
+@pytest.mark.parametrize(("call", "waits"), [("hipMemcpyWithStream", True), ("hipMemcpyAsync", False)])
+def test_rocm_calls_a_copy_to_the_host_one_within_the_device(call: str, *, waits: bool) -> None:
+    builder = TraceBuilder("hip").launch("gemm", 0)
+    trace = builder.copy(60, 30, at=65, runs=5, kind="DtoD (Device -> Device)", call=call).trace()
+    assert blocking_waits(trace).sum() == 1
+    assert necessary_waits(trace).sum() == waits
+
+
 def test_a_copy_without_a_device_event_is_no_wait() -> None:
     trace = TraceBuilder().call("cudaMemcpyAsync", 0, 50).trace()
     assert not blocking_waits(trace).any()

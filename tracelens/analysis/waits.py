@@ -15,6 +15,9 @@ from tracelens.model.once import once
 WITHIN_DEVICE: Final = re.compile(r"DtoD|DeviceToDevice", re.IGNORECASE)
 PINNED: Final = re.compile(r"pinned", re.IGNORECASE)
 ASYNC: Final = re.compile(r"async", re.IGNORECASE)
+SYNCHRONISES: Final = re.compile(r"^hipMemcpyWithStream$")
+"""The call that copies and synchronises the stream, by which PyTorch reads values on ROCm. [HIP documentation: akin to
+hipMemcpyAsync + hipStreamSynchronize, not allowed during graph capture]"""
 
 
 @once
@@ -46,12 +49,13 @@ def _outlast_their_work(trace: Trace, calls: Int64s) -> Bools:
 def necessary_waits(trace: Trace) -> Bools:
     """Mask of rows (n): the blocking waits but for copies that only returned late, as on an idle device under the
     profiler, and that no host has to wait for: within a device, and of pinned memory by an asynchronous call. [CUDA
-    Runtime API, API synchronization behavior]"""
+    Runtime API, API synchronization behavior] ROCm's traces call copies to pinned memory such within a device."""
     waits, launch = blocking_waits(trace).copy(), trace.links.launch
     copies = np.flatnonzero((trace.events.category == Category.COPY) & (launch != ABSENT))
     copies = copies[waits[launch[copies]] & (trace.events.role[launch[copies]] == Role.COPY)]
     pinned = named(trace, copies, PINNED) & named(trace, launch[copies], ASYNC)
-    waits[launch[copies[pinned | named(trace, copies, WITHIN_DEVICE)]]] = False
+    within = named(trace, copies, WITHIN_DEVICE) & ~named(trace, launch[copies], SYNCHRONISES)
+    waits[launch[copies[pinned | within]]] = False
     return waits
 
 
