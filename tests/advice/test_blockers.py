@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.advice.cases.beats import inside, loader, on_host, pause
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
+from tracelens.advice import advise
 from tracelens.advice.blockers import VETOES, Observation, find_blockers
 from tracelens.advice.facts import find_facts
 from tracelens.advice.forms import predict_forms
 from tracelens.advice.pieces import find_pieces
 from tracelens.advice.region import Region, find_region
+from tracelens.advice.results import Advice
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
 
@@ -321,3 +325,29 @@ def test_a_device_clock_that_is_behind_proves_no_blocker(us: int) -> None:
     found = lacking(builder)
     assert found.keys() == ({"host_input"} if us else {"host_input", "outside_work"})
     assert not any(seen.vetoes for seen in found.values())
+
+
+def of_capability(major: int, *beats: Beat, vendor: str = "NVIDIA") -> Advice:
+    device = {"id": 0, "name": f"{vendor} P", "computeMajor": major, "computeMinor": 1}
+    trace = told(*beats, steps=4, deviceProperties=[device]).trace()
+    return advise(analyze(replace(trace, vendor={"AMD": "hip"}.get(vendor, trace.vendor))))
+
+
+def test_a_device_that_triton_does_not_compile_for_can_replay_and_no_more() -> None:
+    advice = of_capability(6, *BODY)
+    assert advice.forms["compile"].step_ms is advice.forms["both"].step_ms is None
+    assert [blocker.message for blocker in advice.forms["both"].blockers] == [
+        "NVIDIA P has compute capability 6.1 and Triton needs 7.0"
+    ]
+    assert advice.recommendation.verdict == "replay"
+
+
+def test_no_repair_of_the_step_makes_an_old_device_compile() -> None:
+    then = of_capability(6, *BODY, item(), *BODY).recommendation.after_fix
+    assert then is not None
+    assert then.verdict == "replay"
+
+
+@pytest.mark.parametrize(("major", "vendor"), [(7, "NVIDIA"), (6, "AMD")])
+def test_triton_compiles_for_newer_devices_and_for_those_of_another_vendor(major: int, vendor: str) -> None:
+    assert of_capability(major, *BODY, vendor=vendor).forms["compile"].step_ms is not None

@@ -53,6 +53,12 @@ def test_a_part_goes_by_its_name_alone_where_that_stands_for_nothing_else() -> N
     assert [found.id for found in explain("spacing")] == ["device.spacing"]
 
 
+@pytest.mark.parametrize(("id", "says"), [("changing_shapes", "impossible"), ("old_device", "raise")])
+def test_a_blocker_says_what_it_prevents(id: str, says: str) -> None:
+    (found,) = explain(id)
+    assert says in found.text
+
+
 def test_all_that_a_report_names_is_explained() -> None:
     found = analysis(upload(), *[pointwise(5, host=30)] * 20, item(), gemm(20), call("cudaMalloc", 500), gemm(20))
     advice = advise(found)

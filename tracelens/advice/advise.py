@@ -182,12 +182,12 @@ def _predicted(analysis: Analysis, facts: Facts, seen: tuple[Observation, ...]) 
 def _fixed(
     analysis: Analysis, facts: Facts, observed: tuple[Observation, ...], forms: dict[str, Form]
 ) -> dict[str, Form]:
-    """The forms once the blockers are repaired."""
+    """The forms once the blockers are repaired that come first; what makes compiling raise stays."""
     first = [seen for seen in observed if seen.first]
     if not first:
         return forms
-    saved = min(sum(seen.share for seen in first), 1.0)
-    fixed = _predicted(analysis, replace(facts, region=repaired(facts.region, saved)), ())
+    saved, left = min(sum(seen.share for seen in first), 1.0), tuple(seen for seen in observed if seen.raises)
+    fixed = _predicted(analysis, replace(facts, region=repaired(facts.region, saved)), left)
     miss = missed(analysis.form, forms.get(analysis.form), facts.device_ms)
     return {name: scaled(form, miss) for name, form in fixed.items()}
 

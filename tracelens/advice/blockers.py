@@ -36,8 +36,11 @@ VETOES: Final = frozenset(
     {"sync", "pageable_copy", "changing_shapes", "changing_kernels", "host_optimizer", "host_compute"}
 )
 """Blockers that make the capture of a whole step impossible; the others cost time or need care."""
-UNCOMPILABLE: Final = frozenset({"second_backward", "streamed_backward"})
+UNCOMPILABLE: Final = frozenset({"second_backward", "streamed_backward", "old_device"})
 """Blockers that make torch.compile of a whole step raise; its capture they do not prevent."""
+LEAST_CAPABILITY: Final = 7
+"""Major compute capability from which Triton, and so torch.compile, generates kernels for CUDA devices; any AMD device
+passes. [PyTorch: is_triton_capable]"""
 EVIDENCE: Final = 5
 """Handles named by one blocker."""
 LOADER_SHARE: Final = 0.05
@@ -90,6 +93,7 @@ def find_blockers(analysis: Analysis, region: Region) -> tuple[Observation, ...]
         _outside(typical, whose) if tell else None,
         None if region.changes.lost_operators else _second_backward(analysis),
         _streamed_backward(analysis, region),
+        _old_device(region),
     )
     return tuple(seen for seen in found if seen is not None)
 
@@ -292,3 +296,15 @@ def _streamed_backward(analysis: Analysis, region: Region) -> Observation | None
     kernels = often(counts, "kernel", " on other streams", a_step(analysis))
     message = f"a backward pass through {kernels}, which torch.compile fails on (seen with torch 2.11)"
     return _observe(counts, "streamed_backward", message, advice, evidence=_handles(analysis, "k", rows))
+
+
+def _old_device(region: Region) -> Observation | None:
+    """A device that the compiler generates no kernels for."""
+    device, vendor = region.device, region.trace.vendor
+    major, minor = (device.properties.get(name) for name in ("computeMajor", "computeMinor"))
+    if vendor != "cuda" or not isinstance(major, int) or not 0 < major < LEAST_CAPABILITY:
+        return None
+    advice = f"Replay instead, or run on a device of compute capability {LEAST_CAPABILITY}.0 or more."
+    has = f"{device.name or 'the device'} has compute capability {major}.{minor if isinstance(minor, int) else 0}"
+    message = f"{has} and Triton needs {LEAST_CAPABILITY}.0"
+    return Observation(Blocker("old_device", message, None, None, advice), True)

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 SHOWN: Final = 80
 """Characters of a name that an error repeats."""
 BLOCKERS: Final = "advice.blockers"
+PREVENTS: Final = {
+    "VETOES": "It makes the capture of a whole step impossible.",
+    "UNCOMPILABLE": "It makes torch.compile of a whole step raise, and does not prevent a capture.",
+}
+"""What a blocker means, by the set of blockers that holds it."""
+HARMLESS: Final = "It does not prevent a capture; it costs time, or needs care."
 TRUST: Final = "analysis.trust"
 MEASURES: Final = ("recording", "damage")
 """Modules of the analysis whose functions the trust checks measure by."""
@@ -116,12 +122,8 @@ def _ids(node: ast.FunctionDef) -> Iterator[str]:
 
 def _blocker(id: str) -> Explanation:
     steps = sources.functions_saying(BLOCKERS, id)
-    vetoes = sources.constants(BLOCKERS)["VETOES"]
-    says = (
-        "It makes the capture of a whole step impossible."
-        if f"'{id}'" in vetoes.value
-        else ("It does not prevent a capture; it costs time, or needs care.")
-    )
+    sets = sources.constants(BLOCKERS)
+    says = next((text for name, text in PREVENTS.items() if f"'{id}'" in sets[name].value), HARMLESS)
     text = f"{says} Counted in every step: proof where every counted step has it, else worth a look only."
     return Explanation(id, "blocker", _blockers()[id], text, steps, _constants(steps))
 
