@@ -159,6 +159,15 @@ def test_a_replayed_step_is_never_told_to_replay() -> None:
     assert step_ms(found, "replay") == pytest.approx(0.2, rel=0.1)
 
 
+def test_the_host_of_a_short_replay_is_its_copies_and_launch_and_nothing_on_top() -> None:
+    trace = TraceBuilder()
+    for step in range(4):
+        begun = 60.0 * step
+        nodes = [("nvjet_gemm", begun + 25 + 2 * at, 1.0) for at in range(12)]
+        trace.step(step, begun, 59).launch_graph(begun + 5, 16, nodes)
+    assert step_ms(advise(analyze(trace.trace())), "replay") < 0.03
+
+
 def test_fusable_kernels_of_a_replayed_step_are_worth_compiling() -> None:
     found = advise(analyze(graph_steps(["void at::native::vectorized_elementwise_kernel<4, add>"] * 20).trace()))
     assert found.recommendation.verdict == "both"

@@ -10,7 +10,7 @@ from tracelens.advice.eager import as_recorded, predict_eager
 from tracelens.advice.facts import Facts
 from tracelens.advice.forms import cannot
 from tracelens.advice.fusion import compile_device
-from tracelens.advice.host_time import as_compiled, host_scale
+from tracelens.advice.host_time import as_compiled, host_scale, replay_floor
 from tracelens.advice.outside import Outside
 from tracelens.advice.region import Region
 from tracelens.advice.replay import predict_replay
@@ -29,7 +29,7 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
     blockers: what prevents the capture of a whole compiled step."""
     unseen = cannot((), UNSEEN)
     if form != "compile":
-        facts = replace(facts, region=_with_host(facts.region))
+        facts = replace(facts, region=_with_host(facts.region, replay_floor(facts.region) if form == "replay" else 0.0))
     replayed = predict_replay(facts)
     if form == "compile":
         own = as_recorded(facts, predict_eager(replace(facts, region=as_compiled(facts.region)))).form()
@@ -43,9 +43,11 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
     return {"eager": unseen, "compile": unseen, "replay": own.form("manual"), "both": guess}
 
 
-def _with_host(region: Region) -> Region:
-    """A replayed step, all of whose host's work is outside the graph: after its waits the device idles meanwhile, for
-    no longer than it did in the trace."""
+def _with_host(region: Region, replaying: float) -> Region:
+    """A replayed step, all of whose host's work is outside the graph but the `replaying` ns that copying inputs and
+    launching take: after its waits the device idles meanwhile, for no longer than it did in the trace.
+
+    The compiler's graphs are entered by Python code of their own, which is none of that."""
     scale = min(host_scale(region).mid, 1.0)
-    host, idle = scale * region.host, scale * max(region.recorded - region.busy, 0.0)
+    host, idle = max(scale * region.host - replaying, 0.0), scale * max(region.recorded - region.busy, 0.0)
     return replace(region, outside=Outside(host, min(host, idle) if len(region.waits) else 0.0))
