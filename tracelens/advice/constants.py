@@ -267,9 +267,6 @@ PRODUCT_START: Final = 3.2 * US
 each size 2.6 to 3.8 us]"""
 SINGLE_PRECISION_SPREAD: Final = (0.55, 1.05)
 """Range of single-precision matrix products, for which the compiler may call other kernels. [H200]"""
-UNSEEN_OPERATORS: Final = 3.0
-"""Widens the time of fused kernels that were told by their names alone. [H200, 6 replayed traces: 1.1 to 9.5 times off;
-the range holds 5]"""
 TREE_FLOOR: Final = 125.0 * US
 """Host time of one region under reduce-overhead, inference. [H200: 84-185]"""
 TREE_SHAPES: Final = 30.0 * US

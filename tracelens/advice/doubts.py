@@ -89,7 +89,7 @@ def _is_by_name(case: Case) -> bool:
 def _is_untold(case: Case) -> bool:
     """Whether the trace shows some forms but not all."""
     unknown = any(form.is_unknown for form in case.forms.values())
-    return unknown and not shows_one(case.forms, case.now) and not _is_by_name(case)
+    return unknown and not shows_one(case.forms, case.now)
 
 
 def _is_slow(case: Case) -> bool:
