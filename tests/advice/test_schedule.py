@@ -202,6 +202,20 @@ def test_a_product_copies_its_dense_matrix_or_the_smaller_of_two() -> None:
     assert copies("nvjet_sm90_gemm") == pytest.approx(C.INPUT_COPY + 2 * 64 * 4096 * 4 / 4_000)
 
 
+def test_inputs_of_unknown_size_may_take_as_long_as_what_reads_them() -> None:
+    known, unknown = region_of(gemm(50, size=64)), region_of(op("triton_poi_fused_add_0", 50), gemm(10))
+    assert input_copies(known, 4_000.0).high < 5_000
+    assert input_copies(unknown, 4_000.0).high > 50_000
+    assert tree_copies(unknown, 4_000.0).high > 50_000
+    assert input_copies(unknown, 4_000.0).mid == C.INPUT_COPY
+
+
+def test_a_slow_recording_does_not_prove_a_slow_replay() -> None:
+    slow = predict_replay(facts_of(*[pointwise(1, host=200)] * 8))
+    assert slow.mid == pytest.approx(C.REPLAY_FLOOR[1])
+    assert slow.low == pytest.approx(0.8 * C.REPLAY_FLOOR[0])
+
+
 def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:
     def beside(size: int) -> Region:
         own = op("aten::mean", 200, stream=13, shapes=[[size]], dtypes=["float"], grid=SMALL)

@@ -15,12 +15,12 @@ from tracelens.advice.facts import Facts
 from tracelens.advice.fusion import Compiled
 from tracelens.advice.host_time import (
     after_waits,
+    at_floor,
     call_gauge,
     host_scale,
     launch_gauge,
     outside_beside,
     records,
-    replay_floor,
     slowness,
     with_outside,
 )
@@ -102,7 +102,7 @@ def predict_both(
     launch = Estimate(C.GRAPH_LAUNCH, 0.0, C.GRAPH_LAUNCH).told("graph_launch_ns", graph_launch_ns=C.GRAPH_LAUNCH)
     if capturable:
         replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
-        return Both(with_outside(replayed.at_least(HOST, floor_ns=replay_floor(facts.region)), facts.region), "manual")
+        return Both(with_outside(at_floor(replayed, facts.region), facts.region), "manual")
     if compiled.untraceable:
         return Both(_untraceable(facts.region), "reduce-overhead")
     replayed = device + launch + tree_copies(facts.region, facts.bandwidth.rate)

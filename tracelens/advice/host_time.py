@@ -109,6 +109,16 @@ def replay_floor(region: Region) -> float:
     return min(max(2 * within_scale(region).mid * region.host / max(len(region), 1), low), high)
 
 
+def at_floor(replayed: Estimate, region: Region) -> Estimate:
+    """A replayed step that takes no less than its host. How long that is, launches under the profiler tell loosely:
+    guards and recorded stacks slow them, not the replay, so the range begins where the least host would."""
+    told, least = (
+        replayed.at_least(HOST, floor_ns=replay_floor(region)),
+        replayed.at_least(HOST, least=C.REPLAY_FLOOR[0]),
+    )
+    return replace(told, low=least.low)
+
+
 def as_compiled(region: Region) -> Region:
     """The region of a compiled step, whose host the profiler slows less."""
     ratio = C.TRAINING_HOST if region.training else C.INFERENCE_HOST

@@ -12,7 +12,7 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, parsed, tensors, width
 from tracelens.advice.dependencies import main_stream
-from tracelens.advice.estimate import Estimate, spread
+from tracelens.advice.estimate import Estimate
 from tracelens.advice.patterns import POINTWISE_PAIR, SPARSE
 from tracelens.advice.region import Region
 from tracelens.model import arguments as A
@@ -43,7 +43,7 @@ def input_copies(region: Region, bandwidth: float) -> Estimate:
     read = _input_bytes(region)
     copy = 2 * sum(read) / bandwidth
     whole = C.INPUT_COPY * max(len(read), 1) + copy
-    return Estimate(whole, copy, 2 * whole).told("input_copies_ns", input_copies_ns=whole)
+    return Estimate(whole, copy, 2 * whole + _untold(region)).told("input_copies_ns", input_copies_ns=whole)
 
 
 def tree_copies(region: Region, bandwidth: float) -> Estimate:
@@ -52,7 +52,15 @@ def tree_copies(region: Region, bandwidth: float) -> Estimate:
     rate = C.TREE_COPY_RATE * bandwidth
     again = [size for size in map(sum, _read_again(region)) if 2 * size / rate > C.TREE_COPY]
     copy = max(2 * sum(_input_bytes(region)) / rate, C.TREE_COPY) + 2 * sum(again) / rate
-    return spread(copy, COPY_SPREAD).told("input_copies_ns", input_copies_ns=copy)
+    low, high = (factor * copy for factor in COPY_SPREAD)
+    return Estimate(copy, low, high + _untold(region)).told("input_copies_ns", input_copies_ns=copy)
+
+
+def _untold(region: Region) -> float:
+    """What copying inputs may take on top where their sizes are not recorded, in ns: as long as the step's first
+    kernel, which reads inputs and mostly writes about as much."""
+    told = any(_tensors(_arguments(region, row)[0]) for row in _readers(region))
+    return 0.0 if told or not len(region) else float(region.duration[0])
 
 
 def _input_bytes(region: Region) -> list[int]:

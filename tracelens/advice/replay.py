@@ -5,10 +5,10 @@ from __future__ import annotations
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
-from tracelens.advice.host_time import replay_floor, with_outside
+from tracelens.advice.host_time import at_floor, with_outside
 from tracelens.advice.inputs import input_copies
 from tracelens.advice.schedule import graph_spacing
-from tracelens.advice.terms import DEVICE, HOST
+from tracelens.advice.terms import DEVICE
 
 
 def predict_replay(facts: Facts) -> Estimate:
@@ -30,4 +30,4 @@ def predict_replay(facts: Facts) -> Estimate:
         graph_launch_ns=C.GRAPH_LAUNCH,
     )
     replayed = device + input_copies(facts.region, facts.bandwidth.rate)
-    return with_outside(replayed.at_least(HOST, floor_ns=replay_floor(facts.region)), facts.region)
+    return with_outside(at_floor(replayed, facts.region), facts.region)
