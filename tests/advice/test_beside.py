@@ -56,9 +56,16 @@ def test_kernels_that_leave_each_other_multiprocessors_only_begin_in_turn() -> N
     assert later(*branches(SMS // 2 + 20, registers=128)) > 10 * 3 * C.NODE_SPACING + 2 * C.HAND_OVER
 
 
-def test_kernels_that_compute_take_the_square_root_of_their_places() -> None:
-    one_of_four = later(*branches(SMS, registers=128))
-    assert one_of_four == pytest.approx(10 * 30 * US * 0.25**0.5, rel=0.02)
+def test_kernels_that_compute_take_their_multiprocessors_but_for_their_start() -> None:
+    working = 30 * US - C.COMPUTE_START
+    assert later(*branches(SMS, registers=128)) == pytest.approx(10 * C.COMPUTES * working, rel=0.02)
+
+
+def test_what_is_taken_of_multiprocessors_slows_more_than_that_they_are_held() -> None:
+    large = chain(100, stream=13, registers=ALONE)
+    light, like = (chain(100, stream=17, registers=registers) for registers in (32, ALONE))
+    beside_light, beside_like = (later(pointwise(1), *fork(), *large, *fork(), *other) for other in (light, like))
+    assert 0.5 * beside_like < beside_light < (1 - C.OWN_PLACES) * beside_like
 
 
 @pytest.mark.parametrize(("blocks", "streams"), [(96, 3), (96, 6), (72, 5)])
@@ -105,6 +112,44 @@ def test_memsets_take_turns() -> None:
 
     side_by_side = later(pointwise(1), *fork(), *memsets(13), *fork(), *memsets(17))
     assert side_by_side == pytest.approx(10 * (1 * US + C.MEMSET_SPACING), rel=0.1)
+
+
+def copies(way: str, *, stream: int, bytes: int = 4096, runs: float = 30) -> list[Beat]:
+    """Ten copies, launched so slowly that none runs beside another in the trace."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        starts = max(clock.drained, clock.host) + 10
+        trace.copy(clock.host, 5, at=starts, runs=runs, kind=way, bytes=bytes, stream=stream)
+        clock.streams[stream] = starts + runs
+        clock.host += 80
+
+    return [tell] * 10
+
+
+@pytest.mark.parametrize(
+    ("other", "share"), [("HtoD (Pinned -> Device)", 1.0), ("DtoH (Device -> Pinned)", 0.0)], ids=["same way", "back"]
+)
+def test_copies_of_the_host_take_turns_with_those_of_their_way(other: str, share: float) -> None:
+    there, beside_it = copies("HtoD (Pinned -> Device)", stream=13), copies(other, stream=17)
+    both = later(pointwise(1), *fork(), *there, *fork(), *beside_it)
+    assert both == pytest.approx(share * 10 * 30 * US, abs=0.05 * 10 * 30 * US)
+
+
+def test_copies_within_the_device_share_its_bandwidth() -> None:
+    size = int(30 * US * C.ACHIEVABLE * C.PEAK_BANDWIDTH["H200"] / 2)
+    within = [copies("DtoD (Device -> Device)", stream=stream, bytes=size) for stream in (13, 17)]
+    both = later(pointwise(1), *fork(), *within[0], *fork(), *within[1])
+    assert both == pytest.approx(10 * 30 * US, rel=0.1)
+
+
+def test_handing_over_to_a_copy_engine_and_back_takes_longer() -> None:
+    def rounds(side: list[Beat]) -> float:
+        turns = (beat for one in side[:5] for beat in (*fork(), one, *fork(), pointwise(30, host=80)))
+        return later(pointwise(30, host=80), *turns)
+
+    kernels, copied = (rounds(side) for side in (chain(1, stream=17), copies("HtoD (Pinned -> Device)", stream=17)))
+    assert copied - kernels == pytest.approx(10 * C.COPY_HAND_OVER, rel=0.1)
 
 
 def test_the_device_begins_one_node_at_a_time() -> None:

@@ -8,14 +8,19 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.dependencies import earliest, runs
+from tracelens.advice.inner_waits import TO_HOST
+from tracelens.advice.patterns import FROM_HOST
 from tracelens.advice.region import Region
 from tracelens.advice.share import Held
-from tracelens.model.events import Floats
+from tracelens.model.events import Category, Floats
+from tracelens.model.names import named
 
 MOST = 5_000
 """Pieces of work that are looked at, the first ones of a longer step: they tell of the others."""
 DONE = 1e-3
 """Ns of a piece of work that are none."""
+MEMSETS, INWARD, OUTWARD = 1, 2, 3
+"""What work takes turns for."""
 
 
 def delay(region: Region, held: Held) -> float:
@@ -31,15 +36,23 @@ def delay(region: Region, held: Held) -> float:
     spaced = taken + C.NODE_SPACING
     ends = earliest(region, spaced) + spaced
     path = float(ends[:count].max())
-    later = max(_played(_Graph(region, count), _Device(region, held, taken)) - path, 0.0)
+    turns = _turns(region)
+    later = max(_played(_Graph(region, count, turns), _Device(turns, held, taken)) - path, 0.0)
     return later * float(ends.max()) / path
+
+
+def _turns(region: Region) -> list[int]:
+    """What work takes turns for: copies to and from the host for the device's two copy engines, and memsets; else 0."""
+    copies = region.trace.events.category[region.work] == Category.COPY
+    there, back = (copies & named(region.trace, region.work, way) for way in (FROM_HOST, TO_HOST))
+    return np.select([region.memset, there, back], [MEMSETS, INWARD, OUTWARD], 0).tolist()
 
 
 class _Graph:
     """What waits for what among the first pieces of work."""
 
-    def __init__(self, region: Region, count: int) -> None:
-        self.stream = region.stream.tolist()
+    def __init__(self, region: Region, count: int, turns: list[int]) -> None:
+        self.stream, self.engine = region.stream.tolist(), [turn in (INWARD, OUTWARD) for turn in turns]
         self.awaits = [0] * count
         self.after: list[list[int]] = [[] for _ in range(count)]
         last: dict[int, int] = {}
@@ -67,28 +80,34 @@ class _Graph:
         """(when, which) pieces can begin as this one is done at `end`."""
         free: list[tuple[float, int]] = []
         for later in self.after[piece]:
-            over = C.HAND_OVER if self.stream[later] != self.stream[piece] else 0.0
-            ready[later] = max(ready[later], end + C.NODE_SPACING + over)
+            ready[later] = max(ready[later], end + C.NODE_SPACING + self._over(piece, later))
             self.awaits[later] -= 1
             if not self.awaits[later]:
                 free.append((ready[later], later))
         return free
+
+    def _over(self, piece: int, later: int) -> float:
+        """Time from the end of a piece to the start of one that waits for it, over their spacing on one stream."""
+        if self.stream[later] == self.stream[piece]:
+            return 0.0
+        return C.HAND_OVER + (C.COPY_HAND_OVER if self.engine[later] != self.engine[piece] else 0.0)
 
 
 class _Device:
     """What runs, and how fast.
 
     Kernels that hold more multiprocessors together than there are share some. There each takes longer by what the
-    others hold of the device, times what it and they take of a multiprocessor, the mean of both; no longer than if all
-    took turns at whole multiprocessors or it came after the one beside it that holds most. Memsets take turns.
+    others take of the device, and by less for the multiprocessors that they hold; no longer than if all took turns at
+    whole multiprocessors or it came after the one beside it that holds most. Memsets take turns, and so do copies from
+    the host, and copies to it: the first that began runs on.
     A kernel beside which nodes begin ends a node's spacing later for each of them, its own included, unless it takes
-    longer anyway. [measured: chains of 83 kinds of kernels side by side in graphs, H200]"""
+    longer anyway. [measured: chains of 83 and of 52 kinds of work side by side in graphs, H200]"""
 
-    def __init__(self, region: Region, held: Held, taken: Floats) -> None:
+    def __init__(self, turns: list[int], held: Held, taken: Floats) -> None:
         self.taken: list[float] = taken.tolist()
         self.held: list[float] = held.device.tolist()
         self.full: list[float] = held.multiprocessor.tolist()
-        self.memset: list[bool] = region.memset.tolist()
+        self.turns = turns
         self.now = 0.0
         self.left: dict[int, float] = {}
         self.slow: dict[int, float] = {}
@@ -121,14 +140,15 @@ class _Device:
     def _share(self) -> None:
         held = sum(self.held[piece] for piece in self.left)
         taken = sum(self.held[piece] * self.full[piece] for piece in self.left)
-        memsets = sum(self.memset[piece] for piece in self.left)
         most, second = nlargest(2, [0.0, 0.0, *(self.held[piece] for piece in self.left)])
+        running: set[int] = set()
         for piece in self.left:
-            mine, full = self.held[piece], self.full[piece]
-            beside = (full * (held - mine) + taken - full * mine) / 2
+            mine, full, turn = self.held[piece], self.full[piece], self.turns[piece]
+            beside = C.OWN_PLACES * full * (held - mine) + (1 - C.OWN_PLACES) * (taken - full * mine)
             shared = min((held - 1) / mine, 1.0) if mine and held > 1 else 0.0
             turns = max(held, 1 + (second if mine == most else most))
-            self.slow[piece] = memsets if self.memset[piece] else min(1 + shared * beside, turns)
+            self.slow[piece] = np.inf if turn in running else min(1 + shared * beside, turns)
+            running |= {turn} if turn else set()
 
 
 def _played(graph: _Graph, device: _Device) -> float:

@@ -65,12 +65,27 @@ HAND_OVER: Final = 0.5 * US
 """From the end of work on one stream to the start of what waits for it on another, over their spacing on one stream.
 [measured: forks and joins of 2 to 8 chains in graphs, H200: 0.3 a stream; 2 replayed steps that are one chain: 0.4 and
 1.3]"""
+COPY_HAND_OVER: Final = 4.0 * US
+"""What a hand-over between a stream's copy to or from the host and another stream's kernel takes beside. [measured: 4
+kinds of copies beside kernels in graphs, H200: 3.9 to 6.7 a way]"""
 FORK: Final = 1.0 * US
 """Until the next of the streams begins that a graph begins with. [measured: 2 to 16 chains side by side in graphs,
 H200: 0.9 to 1.1]"""
 REGISTERS_TO_COMPUTE: Final = 64
 """Registers of a thread that keeps part of a product in them. [measured: 83 kinds of kernels, H200: 72 to 224, others
 16 to 54]"""
+COMPUTES: Final = 0.85
+"""What a kernel that computes takes of a multiprocessor with room for more of its blocks. [measured: 2 to 6 chains of
+11 kinds side by side in graphs, H200: 0.55 to 0.9]"""
+COMPUTE_START: Final = 2.5 * US
+"""Of its time, what leaves the multiprocessor to others: its blocks load and store. [measured: the same; kernels of 4
+to 9 us slow each other by about half of what those of 19 to 27 us do]"""
+OWN_PLACES: Final = 0.25
+"""Weight of the multiprocessors that a kernel finds held; what is taken of them weighs the rest. [measured: 1,326 pairs
+and 1,100 random programs of 52 kinds of work in graphs, H200, and 47 replayed steps]"""
+COPIED_BY_BLOCK: Final = 1024
+"""Bytes of a copy within the device for each block of the kernel that makes it. [measured: copies of 0.5 and 32 MiB
+beside kernels, H200]"""
 FILLS: Final = 0.8
 """Share of the device from which a kernel leaves no room for others: its blocks stay as long as it runs. [measured: 17
 kinds of kernels beside their like in graphs, H200: 1.6 to 2.7 times as long, median 1.9]"""

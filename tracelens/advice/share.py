@@ -9,13 +9,17 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.bandwidth import traffic
 from tracelens.advice.operators import Operators
+from tracelens.advice.patterns import BETWEEN_DEVICES
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Floats, Int64s
+from tracelens.model.names import named
 
 BLOCKS_PER_MULTIPROCESSOR = 32
 """At most so many thread blocks run on one multiprocessor at a time, whatever their size. [CUDA guide, since 5.0]"""
+LEAST_WORKING = 0.1
+"""Share of a computing kernel's time in which it does, however short it is. [judgement]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class Held:
     """What n pieces of work take of the device while they run."""
 
     device: Floats
-    """(n) Share 0..1 of the multiprocessors that run a block. Copies and memsets hold none."""
+    """(n) Share 0..1 of the multiprocessors that run a block. Memsets and copies to and from the host hold none."""
     multiprocessor: Floats
     """(n) Share 0..1 of what such a multiprocessor can do."""
 
@@ -41,14 +45,31 @@ def share_of_device(region: Region, operators: Operators, bandwidth: float) -> F
 def held(region: Region, operators: Operators, bandwidth: float) -> Held:
     """What each piece of work takes of the device.
 
-    Kernels whose threads keep many values in registers compute: they take the square root of their places. Others wait
-    for memory: they take half as much as they have waves of blocks, or their share of the memory's bandwidth.
-    [measured: chains of kernels side by side in graphs, H200]"""
+    Kernels whose threads keep many values in registers compute, but for their start. Others wait for memory: they take
+    half as much as they have waves of blocks, or their share of the memory's bandwidth. Kernels make the copies within
+    the device. [measured: chains of kernels side by side in graphs, H200]"""
     device, waves = _blocks(region)
     registers = region.number(A.REGISTERS)
     computes = (registers == ABSENT) | (registers >= C.REGISTERS_TO_COMPUTE)
     waits = np.maximum(np.minimum(waves / 2, 1.0), _streams(region, operators, bandwidth))
-    return Held(device, np.where(computes, np.sqrt(np.minimum(waves, 1.0)), waits))
+    kernels = np.where(computes, _computes(region), waits)
+    copied = _copied(region)
+    spread = np.minimum(copied / C.COPIED_BY_BLOCK / max(_device(region, "numSms"), 1), 1.0)
+    moves = np.minimum(2 * copied / bandwidth / np.maximum(region.duration, 1), 1.0)
+    return Held(np.where(copied > 0, spread, device), np.where(copied > 0, moves, kernels))
+
+
+def _computes(region: Region) -> Floats:
+    """Share of a multiprocessor that a computing kernel takes: all where one block fills it."""
+    working = np.maximum(1 - C.COMPUTE_START / np.maximum(region.duration, 1), LEAST_WORKING)
+    return np.where(_resident(region) > 1, C.COMPUTES * working, 1.0)
+
+
+def _copied(region: Region) -> Floats:
+    """Bytes of each copy within the device; 0 of other work."""
+    copies = region.trace.events.category[region.work] == Category.COPY
+    within = copies & named(region.trace, region.work, BETWEEN_DEVICES)
+    return np.where(within, np.maximum(region.number(A.BYTES), 0), 0).astype(np.float64)
 
 
 def _streams(region: Region, operators: Operators, bandwidth: float) -> Floats:
