@@ -12,6 +12,7 @@ from tracelens.advice import beside
 from tracelens.advice import constants as C
 from tracelens.advice.facts import Facts, find_facts
 from tracelens.advice.region import find_region
+from tracelens.advice.replay import predict_replay
 from tracelens.advice.schedule import Span
 
 SMS = 132
@@ -160,6 +161,14 @@ def test_the_device_begins_one_node_at_a_time() -> None:
 def test_streams_that_begin_by_themselves_begin_in_turn() -> None:
     few, many = (later(*[gemm(30, stream=13 + s, grid=[1, 1, 1], host=80) for s in range(count)]) for count in (2, 6))
     assert many - few == pytest.approx(4 * C.FORK, abs=5 * C.NODE_SPACING)
+
+
+def test_a_replay_s_range_reaches_part_of_the_way_to_streams_that_overlap_freely_or_not_at_all() -> None:
+    facts = facts_of(*branches(4 * SMS))
+    span, replay = facts.span(C.NODE_SPACING), predict_replay(facts)
+    least, most = C.DEVICE_SPREAD
+    assert replay.low == pytest.approx(least * (0.8 * span.expected + 0.2 * span.least), rel=0.03)
+    assert replay.high == pytest.approx(most * (0.8 * span.expected + 0.2 * span.most), rel=0.03)
 
 
 def test_the_first_pieces_of_a_long_step_tell_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,13 @@ def predict_replay(facts: Facts) -> Estimate:
     """Device schedule of the traced kernels with graph spacing, one launch, and the copies into static inputs.
 
     A trace does not show all that passes through the cache: the range reaches half way to a graph that stays in it and
-    to one that does not."""
+    to one that does not, and part of the way to streams that overlap freely and to streams that do not."""
     spacings = (graph_spacing(facts.region, facts.operators, cold) for cold in (False, None, True))
-    cached, span, cold = (facts.span(spacing) for spacing in spacings)
+    cached, span, cold = (facts.span(spacing).within(C.OVERLAP_REACH) for spacing in spacings)
     device = Estimate(
         facts.sustained.mid * span.expected + C.GRAPH_LAUNCH,
-        facts.sustained.low * (cached.least + cached.expected + span.least + span.expected) / 4,
-        facts.sustained.high * (cold.most + cold.expected + span.most + span.expected) / 4 + C.GRAPH_LAUNCH,
+        facts.sustained.low * (cached.least + span.least) / 2,
+        facts.sustained.high * (cold.most + span.most) / 2 + C.GRAPH_LAUNCH,
     )
     device = device.told(
         "device_ns + graph_launch_ns",

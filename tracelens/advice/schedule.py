@@ -35,6 +35,11 @@ class Span:
         """What overlap of streams leaves of the sum: 1 on one stream."""
         return self.expected / self.most if self.most else 1.0
 
+    def within(self, part: float) -> Span:
+        """The same with bounds this part of their way from what is expected."""
+        least = self.expected + part * (self.least - self.expected)
+        return Span(self.expected, least, self.expected + part * (self.most - self.expected))
+
     def at_least(self, floor: float) -> Span:
         """The same where the work takes no less than so many ns."""
         floor = min(floor, self.most)
