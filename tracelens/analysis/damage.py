@@ -63,7 +63,7 @@ def _count(trace: Trace, steps: Steps, kinds: tuple[str, ...]) -> int:
 
 def _complete(trace: Trace, steps: Steps) -> int:
     """How many complete events the counted steps have."""
-    complete = trace.events.phase == ord("X")
+    complete = trace.events.complete()
     return int((complete if _is_all(steps) else complete & _of_steps(trace, steps)).sum())
 
 

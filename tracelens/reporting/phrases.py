@@ -8,6 +8,7 @@ from typing import Final
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.model import units
+from tracelens.model.forms import REPLAYED
 from tracelens.reporting.certainty import confidence as confidence
 from tracelens.reporting.certainty import is_doubtful
 from tracelens.reporting.forms import (
@@ -118,7 +119,7 @@ def _is_to_measure(document: Document) -> bool:
     """Whether code is to be changed only once its gain is measured: nothing is decided, the gain may be none, or a
     finding says so."""
     doubted = any(finding["rule"] == UNTRIED for finding in document["findings"])
-    return is_guess(document) or is_doubtful(document) or (doubted and advised_form(document) in ("replay", "both"))
+    return is_guess(document) or is_doubtful(document) or (doubted and advised_form(document) in REPLAYED)
 
 
 def explanation(document: Document) -> str:
