@@ -14,6 +14,7 @@ from tracelens.cli import output
 from tracelens.cli.capture import CaptureCommand
 from tracelens.cli.command import Command, Parser
 from tracelens.cli.explain import ExplainCommand, RulesCommand
+from tracelens.cli.ranks import RanksCommand
 from tracelens.cli.report import ReportCommand
 from tracelens.cli.show import ShowCommand
 from tracelens.cli.suggest import did_you_mean
@@ -25,6 +26,7 @@ from tracelens.version import __version__
 COMMANDS: Final[tuple[Command, ...]] = (
     ViewCommand(),
     ReportCommand(),
+    RanksCommand(),
     ShowCommand(),
     RulesCommand(),
     ExplainCommand(),

@@ -1,0 +1,88 @@
+"""One verdict for the ranks of a job, which wait for each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.advice.cases.beats import collective, graph
+from tests.advice.story import Beat, analysis, call, gemm, item, pointwise
+from tracelens.advice import advise
+from tracelens.advice.job import Rank, judge
+
+FEW_BYTES = 57
+LATE_US, WAITS_US = 30, 2_500
+
+
+def rank(name: str, *beats: Beat) -> Rank:
+    found = analysis(*beats)
+    return Rank(name, found, advise(found))
+
+
+def late(name: str = "1") -> Rank:
+    """A rank whose host launches slowly, so that its collective is short."""
+    return rank(name, *[pointwise(2, host=30)] * 80, collective(LATE_US, FEW_BYTES))
+
+
+def early(name: str = "0") -> Rank:
+    """One that has little to launch, and waits."""
+    return rank(name, *[gemm(15)] * 2, collective(WAITS_US, FEW_BYTES))
+
+
+def step_ms(found: Rank, form: str) -> float:
+    step = found.advice.forms[form].step_ms
+    assert step is not None
+    return step
+
+
+def test_the_job_is_judged_by_the_rank_that_the_others_wait_for() -> None:
+    waiting, slow = early(), late()
+    assert waiting.advice.recommendation.verdict == "neither"
+    job = judge([waiting, slow])
+    assert job is not None
+    assert job.verdict != "neither"
+    assert job.decided
+    assert job.latest == "1"
+    assert job.forms["eager"].step_ms == pytest.approx(step_ms(slow, "eager") - slow.waits_ms)
+    assert waiting.waits_ms > 2 > 0.1 > slow.waits_ms
+
+
+def test_a_form_takes_the_job_as_long_as_its_longest_rank_alone() -> None:
+    waiting, slow = early(), late()
+    job = judge([waiting, slow])
+    assert job is not None
+    for name, form in job.forms.items():
+        assert form.step_ms is not None
+        assert form.step_ms == pytest.approx(max(step_ms(one, name) - one.waits_ms for one in (waiting, slow)))
+        assert form.low is not None
+        assert form.high is not None
+        assert form.low <= form.step_ms <= form.high
+
+
+def test_what_one_rank_blocks_no_rank_can_run() -> None:
+    blocked = rank("2", *[pointwise(2, host=30)] * 40, item(), *[pointwise(2, host=30)] * 40, collective(LATE_US, 57))
+    assert blocked.advice.forms["replay"].step_ms is None
+    job = judge([late(), blocked])
+    assert job is not None
+    assert job.forms["replay"].step_ms is None
+    assert [blocker.id for blocker in job.forms["replay"].blockers] == ["sync"]
+
+
+def test_the_most_doubtful_trace_sets_the_doubt() -> None:
+    sure, doubtful = late("0"), late("1")
+    advised = replace(doubtful.advice.recommendation, factors={"ranges": 0.95, "degraded": 0.7})
+    both = judge([sure, late("1")])
+    less = judge([sure, replace(doubtful, advice=replace(doubtful.advice, recommendation=advised))])
+    assert both is not None
+    assert less is not None
+    assert less.confidence == pytest.approx(0.7 * both.confidence, abs=0.01)
+
+
+def test_ranks_without_a_verdict_or_in_other_forms_have_none_together() -> None:
+    nothing = rank("2", call("cudaEventRecord", 1))
+    assert nothing.advice.recommendation.verdict == "abstain"
+    assert judge([late(), nothing]) is None
+    replayed = rank("3", graph(40, 10.0))
+    assert replayed.now == "replay"
+    assert judge([late(), replayed]) is None

@@ -1,0 +1,44 @@
+"""tracelens ranks: which files it takes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.advice.story import pointwise, told
+from tracelens.__main__ import main
+from tracelens.exitcodes import ExitCode
+
+Capture = pytest.CaptureFixture[str]
+
+
+def written(path: Path, rank: int, size: int = 2) -> Path:
+    info = {"rank": rank, "world_size": size}
+    return told(*[pointwise(2, host=30)] * 40, distributedInfo=info).write(path / f"trace{rank}of{size}.json")
+
+
+def test_a_directory_of_ranks_is_judged_as_one(tmp_path: Path, capsys: Capture) -> None:
+    for rank in (1, 0):
+        written(tmp_path, rank)
+    assert main(["ranks", str(tmp_path), "--json"]) == ExitCode.OK
+    found = json.loads(capsys.readouterr().out)
+    assert [rank["rank"] for rank in found["ranks"]] == ["0", "1"]
+    assert found["job"]["verdict"] == found["ranks"][0]["verdict"] == "both"
+    assert main(["ranks", *map(str, tmp_path.iterdir())]) == ExitCode.OK
+    assert capsys.readouterr().out.startswith("Both, on all 2 ranks")
+
+
+def test_what_is_no_job_is_refused_in_one_line(tmp_path: Path, capsys: Capture) -> None:
+    zero, other = written(tmp_path, 0), written(tmp_path, 1, size=4)
+    again = zero.rename(tmp_path / "again.json")
+    zero = written(tmp_path, 0)
+    for words, said in (
+        ([zero], "several traces"),
+        ([zero, again], "several of the traces are of rank 0"),
+        ([zero, other], "jobs of 2 and 4 ranks"),
+    ):
+        assert main(["ranks", *map(str, words)]) == ExitCode.USAGE
+        assert said in capsys.readouterr().err
+    assert main(["ranks", str(tmp_path / "no.json"), str(zero)]) == ExitCode.UNREADABLE

@@ -1,0 +1,88 @@
+"""tracelens ranks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tracelens.cli import output
+from tracelens.cli.command import add_json
+from tracelens.cli.progress import Progress
+from tracelens.errors import UsageError
+from tracelens.exitcodes import ExitCode
+
+if TYPE_CHECKING:
+    from tracelens.advice.job import Rank
+
+
+class RanksCommand:
+    """Judge the ranks of a job together."""
+
+    name = "ranks"
+    summary = "one verdict for the ranks of a job, and why single ones differ"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the traces."""
+        parser.add_argument(
+            "traces",
+            metavar="TRACE",
+            nargs="+",
+            type=Path,
+            help="the traces of the job's ranks, or a directory that holds them and no others",
+        )
+        add_json(parser)
+
+    def run(self, options: argparse.Namespace) -> ExitCode:
+        """Print the verdict and a row for each rank."""
+        from tracelens.advice.job import judge
+        from tracelens.reporting import job
+
+        ranks = sorted(_ranks(options.traces), key=lambda rank: (len(rank.name), rank.name))
+        if len(ranks) < 2:
+            raise UsageError("ranks compares several traces; tracelens report judges one")
+        found = judge(ranks)
+        out = sys.stdout
+        text = job.to_text(ranks, found, width=output.columns(), color=output.is_colored(out))
+        output.emit(job.to_json(ranks, found) if options.json else text)
+        return ExitCode.OK
+
+
+def _ranks(paths: list[Path]) -> list[Rank]:
+    """Each trace with the advice on it; UsageError for two of one rank, or of jobs of different sizes."""
+    from tracelens import api
+    from tracelens.advice.job import Rank
+
+    ranks, sizes, files = list[Rank](), set[int](), list(_files(paths))
+    for path in files:
+        with Progress() as progress:
+            report = api.report(path, progress=progress)
+        told = _distributed(report.analysis.trace.metadata)
+        ranks.append(Rank(str(told.get("rank", path.name)), report.analysis, report.advice))
+        sizes |= {told["world_size"]} if "world_size" in told else set()
+    twice = [name for name, count in Counter(rank.name for rank in ranks).items() if count > 1]
+    if twice:
+        raise UsageError(f"several of the traces are of rank {twice[0]}; give one of each rank")
+    if len(sizes) > 1:
+        raise UsageError(
+            f"the traces are of jobs of {' and '.join(map(str, sorted(sizes)))} ranks; give those of one job"
+        )
+    return ranks
+
+
+def _files(paths: list[Path]) -> Iterator[Path]:
+    """The traces themselves, those of a directory in its place."""
+    from tracelens.loading.choose import traces_in
+
+    for path in paths:
+        yield from traces_in(path) if path.is_dir() else [path]
+
+
+def _distributed(metadata: Any) -> dict[str, int]:  # noqa: ANN401 - what a file holds
+    """Rank and world size as the trace gives them."""
+    info = metadata.get("distributedInfo")
+    given = cast("dict[str, Any]", info) if isinstance(info, dict) else {}
+    return {key: value for key in ("rank", "world_size") if isinstance(value := given.get(key), int)}
