@@ -54,8 +54,8 @@ FIGURES: Final = (
         (
             "advice.replay:predict_replay", "advice.schedule:graph_spacing", "advice.schedule:device_span",
             "advice.schedule", "advice.dependencies:critical_path", "advice.beside:delay", "advice.beside",
-            "advice.share:held", "advice.share:share_of_device", "advice.working_set", "advice.inputs:input_copies",
-            "advice.power:sustained", "advice.power",
+            "advice.share:held", "advice.share:_computes", "advice.share:share_of_device", "advice.working_set",
+            "advice.inputs:input_copies", "advice.power:sustained", "advice.power",
             "advice.host_time:with_outside", "advice.host_time:slowness", "advice.host_time:at_floor",
             "advice.host_time:replay_floor",
         ),
@@ -66,8 +66,9 @@ FIGURES: Final = (
         "Step time when compiled and then replayed",
         (
             "advice.compiled:predict_both", "advice.compiled:_no_graphs", "advice.compiled:_device",
-            "advice.compiled:_trees", "advice.host_time:at_floor", "advice.host_time:replay_floor", "advice.fusion:compile_device",
-            "advice.fusion", "advice.padding", "advice.generated", "advice.breaks", "advice.stages", "advice.operators",
+            "advice.compiled:_trees", "advice.host_time:at_floor", "advice.host_time:replay_floor",
+            "advice.fusion:compile_device", "advice.fusion", "advice.padding", "advice.generated", "advice.breaks",
+            "advice.stages", "advice.operators",
             "advice.roles", "advice.patterns", "advice.inputs:input_copies", "advice.inputs:tree_copies",
         ),
         (*STEP, "forms.compile.step_ms", "forms.replay.step_ms"),
