@@ -49,8 +49,7 @@ class Generated:
         zeroes = self._any(self.role == Role.SCATTER)
         calls = np.maximum(self._sum(np.ones(len(self.work))) / np.maximum(self._operators(), 1), 1)
         foreach = np.where(self._any(self.role == Role.FOREACH), np.ceil(calls) - 1, 0)
-        gathers = np.where(self._only_gathers(), self._operators() - 1, 0)
-        return (1 + stages + zeroes + foreach + gathers).astype(np.int64)
+        return (1 + stages + zeroes + foreach).astype(np.int64)
 
     def times(self, bandwidth: float) -> Floats:
         """Device time per group: bounded by traffic, arithmetic and the shortest kernel; not above eager, but for what
@@ -63,8 +62,7 @@ class Generated:
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
         most = self.eager + self._sum(self.operators.anew[self.work] * self.operators.elements[self.work])
-        as_before = self._alone() | self._only_gathers()
-        return np.where(as_before, self.eager, np.minimum(time, most)) + self._copying(shortest)
+        return np.where(self._alone(), self.eager, np.minimum(time, most)) + self._copying(shortest)
 
     def _latency(self) -> Floats:
         """What reductions add beside the first of a group: a normalisation makes two, and that of a group one more for
@@ -80,10 +78,6 @@ class Generated:
         before."""
         pointwise = (self.role == Role.POINTWISE) & ~self.operators.casts[self.work]
         return self._any(pointwise) & (len(self.first) == len(self.operators.role))
-
-    def _only_gathers(self) -> Bools:
-        """Groups of nothing but reads of rows of tables, as before a library: each stores its rows, as in eager."""
-        return ~self._any(~self.operators.gathers[self.work])
 
     def _traffic(self) -> Floats:
         """Bytes: external reads, and one write unless all is reduced, of the largest tensor as it comes and goes.
