@@ -15,6 +15,18 @@ def test_a_chain_of_pointwise_operators_becomes_one_kernel() -> None:
     assert found.generated < found.replaced_ns / 5
 
 
+def test_gathers_from_tables_of_other_rows_fuse_with_none() -> None:
+    def gather(row: int) -> Beat:
+        return op("aten::embedding", 40, shapes=[[64, row], [BIG // row]], dtypes=["float", "long int"])
+
+    rest = (gemm(30), pointwise(5))
+    one, two = compiled(gather(512), *rest), compiled(gather(512), gather(1024), *rest)
+    assert two.generated_kernels == one.generated_kernels + 1
+    assert two.generated > 1.9 * one.generated
+    alike = compiled(gather(512), gather(512), *rest)
+    assert alike.generated_kernels == one.generated_kernels, "of one table perhaps"
+
+
 def test_without_shapes_a_chain_still_fuses_and_says_that_it_is_unsure() -> None:
     found = compiled(*[op("aten::add", 40)] * 8)
     assert found.generated_kernels == 1

@@ -28,7 +28,7 @@ def breaks(operators: Operators, fused: Int64s) -> Bools:
     foreach = (role == Role.FOREACH) != (role_before == Role.FOREACH)
     starts = apart | ends | foreach | _next_stencil(operators, fused) | _next_copy(operators, fused)
     starts = starts | _other_size(operators, fused, elements, size_before)
-    starts = starts | _outgrows_rows(operators, fused) | _reads_parts(operators, fused)
+    starts = starts | _other_table(operators, fused) | _outgrows_rows(operators, fused) | _reads_parts(operators, fused)
     starts = starts | (_reads_anywhere(operators, fused) & _rows_in_group(role, starts))
     reduces = np.isin(role, (Role.FULL, Role.COLUMN))
     return starts | (reduces & _rows_in_group(role, starts | before(reduces, False)))
@@ -86,6 +86,13 @@ def _reads_anywhere(operators: Operators, fused: Int64s) -> Bools:
     gathers, rows = operators.gathers[fused], np.cumsum(operators.role[fused] == Role.ROW)
     told = before(np.maximum.accumulate(np.where(gathers, rows, 0)), 0)
     return gathers & (rows > told)
+
+
+def _other_table(operators: Operators, fused: Int64s) -> Bools:
+    """A gather behind one of rows of another length: it reads another table, and nothing of what that one made. Gathers
+    from one table share a kernel, and those of like rows may."""
+    gathers, row = operators.gathers[fused], operators.row[fused]
+    return gathers & before(gathers, False) & (row != before(row, 0.0)) & operators.sized[fused]
 
 
 def _next_copy(operators: Operators, fused: Int64s) -> Bools:
