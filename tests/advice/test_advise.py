@@ -141,6 +141,16 @@ def test_a_damaged_stamp_is_as_none() -> None:
     assert advice(*HOST_BOUND, tracelens=stamp).forms["eager"].source == "predicted"
 
 
+def test_work_that_stays_takes_no_less_on_a_device_that_was_not_measured() -> None:
+    device = {"deviceProperties": [{"id": 0, "name": "NVIDIA A100"}]}
+    found = advise(analyze(told(*[gemm(2_000.0)] * 4, **device).trace()))
+    for form in found.forms.values():
+        assert form.low is not None
+        assert form.low > 0.95 * 8
+    assert found.recommendation.verdict == "neither"
+    assert found.recommendation.decided
+
+
 def graph_steps(kernels: list[str], **args: object) -> TraceBuilder:
     """Four steps of one graph launch each."""
     trace = TraceBuilder()

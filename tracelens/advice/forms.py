@@ -45,28 +45,45 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)
     elif blocked.pieces > LOOP:
         compile, fused = _perhaps_eager(facts, blocked, compiled, now, (compile, fused))
-    if compiled.replaced == 0 and eager.terms.values["host_ns"] < eager.terms.values["device_ns"]:
-        compile = compile.at_least("nothing_fuses", eager_ns=now.mid)
-        fused = fused if blocked.capturable else fused.at_least("nothing_fuses", eager_ns=now.mid)
+    alike = compiled.replaced == 0 and eager.terms.values["host_ns"] < eager.terms.values["device_ns"]
+    if alike:
+        compile = _no_less(compile, now)
+        fused = fused if blocked.capturable else _no_less(fused, now)
     compile, fused = with_unexplained(compile, facts), with_unexplained(fused, facts)
     unlike = unlikeness(region.trace, region.device) * (C.OTHER_DEVICE if contradictions(facts) else 1.0)
-    replay = predict_replay(facts).widened(unlike).form(blockers=blockers)
+    worked, works = _worked(facts, now, unlike), facts.sustained.low * facts.span(0.0).least
+    kept = 0.0 if compiled.replaced else works
+    least = worked.low if alike else kept
+    replay = _widened(predict_replay(facts), unlike, works).form(blockers=blockers)
+    compile = _widened(compile, unlike, least).form(blockers=_breaks(blockers))
+    fused = _widened(fused, unlike, kept if blocked.capturable else least).form(both.variant, blockers)
     compiling, capturing = _set_up(region)
     forms = {
-        "eager": as_recorded(facts, _as_worked(facts, now, now.widened(unlike))).form(),
-        "compile": _pays(compile.widened(unlike).form(blockers=_breaks(blockers)), now, compiling),
+        "eager": worked.form(),
+        "compile": _pays(compile, now, compiling),
         "replay": _pays(replay, now, capturing) if blocked.capturable else cannot(blockers),
-        "both": _pays(fused.widened(unlike).form(both.variant, blockers), now, compiling + capturing),
+        "both": _pays(fused, now, compiling + capturing),
     }
     raises = tuple(seen.blocker for seen in observed if seen.raises)
     return forms | dict.fromkeys(COMPILED if raises else (), cannot(raises))
 
 
-def _as_worked(facts: Facts, eager: Estimate, wide: Estimate) -> Estimate:
-    """The eager step, widened for another device than the constants know, but not below its device work: that was
-    recorded on the very device."""
+def _worked(facts: Facts, eager: Estimate, unlike: float) -> Estimate:
+    """The eager step, widened for another device."""
     works = facts.sustained.low * facts.span(C.STREAM_SPACING).expected
-    return replace(wide, low=max(wide.low, min(works, eager.low)))
+    return as_recorded(facts, _widened(eager, unlike, works))
+
+
+def _no_less(compiled: Estimate, eager: Estimate) -> Estimate:
+    """A compiled step none of whose kernels fuse: its device work is eager's."""
+    return replace(compiled.at_least("nothing_fuses", eager_ns=eager.mid), low=max(compiled.low, eager.low))
+
+
+def _widened(known: Estimate, unlike: float, works: float) -> Estimate:
+    """A form, widened for another device than the constants know, but not below its device work in ns where that is of
+    traced kernels: they were recorded on the very device."""
+    wide = known.widened(unlike)
+    return replace(wide, low=max(wide.low, min(works, known.low)))
 
 
 def _perhaps_eager(
