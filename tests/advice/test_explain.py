@@ -15,6 +15,7 @@ from tests import runs
 from tests.advice.story import analysis, call, gemm, item, pointwise, upload
 from tests.documents import keys_of
 from tracelens.advice import advise
+from tracelens.advice.blockers import VETOES
 from tracelens.advice.confirmed import REPAIRS
 from tracelens.advice.explain import explain, topics
 from tracelens.advice.measured import REASONS
@@ -109,6 +110,12 @@ def test_every_word_that_a_report_prints_is_explained() -> None:
 def test_blockers_that_only_an_attempt_finds_are_explained() -> None:
     ids = {*REPAIRS, NO_GRAPH, *(id for _, id, _, _ in REASONS), *(id for id, _ in PREREQUISITES)}
     assert ids <= set().union(*topics().values())
+
+
+def test_a_blocker_says_whether_it_prevents_a_capture() -> None:
+    for id in topics()["blocker"]:
+        told = next(found.text for found in explain(id) if found.kind == "blocker")
+        assert ("makes the capture of a whole step impossible" in told) is (id in VETOES), id
 
 
 def test_a_part_names_only_the_functions_that_decide_it() -> None:

@@ -122,8 +122,8 @@ def _ids(node: ast.FunctionDef) -> Iterator[str]:
 
 def _blocker(id: str) -> Explanation:
     steps = sources.functions_saying(BLOCKERS, id)
-    sets = sources.constants(BLOCKERS)
-    says = next((text for name, text in PREVENTS.items() if f"'{id}'" in sets[name].value), HARMLESS)
+    module = import_module(f"tracelens.{BLOCKERS}")
+    says = next((text for name, text in PREVENTS.items() if id in vars(module)[name]), HARMLESS)
     text = f"{says} Counted in every step: proof where every counted step has it, else worth a look only."
     return Explanation(id, "blocker", _blockers()[id], text, steps, _constants(steps))
 

@@ -104,8 +104,8 @@ KEYS: Final = {
     "largest_error": "Largest difference from eager's outputs.",
     "error": "Why a form could not run.",
     "summary": "The verdict in plain sentences.",
-    "among": "Where the verdict is a guess but that a form pays is none: the forms of which one is the best. None of "
-    "the others is, the form in use included, as the ranges have it. Empty where it may be, and where all is decided.",
+    "among": "Where the verdict is a guess, yet surely a form pays: the forms of which one is the best, as the ranges "
+    "have it, and beats the form in use. Empty where the form in use may be as fast, and where the verdict is decided.",
     "factors": "What the confidence is the product of: what the ranges tell, and what each doubt that holds leaves.",
     "decided": "Whether the verdict is more than a guess. False below a confidence of 50 %, unless all forms that may "
     "be used are measured, where no other form is known, and with abstain; then reports name the forms and not which "
@@ -185,7 +185,7 @@ TRIED: Final = {
 FACTORS: Final = {
     "ranges": "How likely the advised form is within 5 % of each other one or faster, as their ranges have it.",
     **{
-        name.lower(): f"{constant.meaning} Factor {constant.value}."
+        name.lower(): f"What is left of the confidence{constant.meaning.removeprefix('Left')} Factor {constant.value}."
         for name, constant in constants("advice.doubts").items()
         if constant.meaning.startswith("Left ")
     },

@@ -120,7 +120,7 @@ class Recommendation:
     decided: bool = True
     """False where the verdict is a guess, more likely wrong than right, or there is none."""
     among: tuple[str, ...] = ()
-    """Where the verdict is a guess and the gain is none: the forms of which one is the best, the fastest first."""
+    """Where the verdict is a guess, yet surely a form pays: those of which one is the best, the fastest first."""
     factors: Mapping[str, float] = field(default_factory=dict[str, float])
     """What the confidence is the product of, by name: what the ranges tell, and what each doubt leaves of that."""
 

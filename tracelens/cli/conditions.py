@@ -41,7 +41,7 @@ def reasons(conditions: list[Condition], document: Document) -> list[str]:
     found = [reason for condition in conditions if (reason := condition.reason(document))]
     possible = document["recommendation"]["among"]
     if possible and set(possible) <= _verdicts(conditions):
-        found.append(f"which form is best is open, that {_either(possible)} beats the form in use is not")
+        found.append(f"which form is best is open, but surely {_either(possible)} beats the form in use")
     return found
 
 
@@ -54,7 +54,7 @@ def undecided(conditions: list[Condition], document: Document) -> str:
         return ""
     if advised["verdict"] == "abstain":
         return "there is no verdict"
-    sure = f"; that {_either(possible)} pays is none: --fail-on {','.join(possible)} fails on it" if possible else ""
+    sure = f", but surely {_either(possible)} pays: --fail-on {','.join(possible)} fails on it" if possible else ""
     guess = f"{advised['verdict']} is a guess of {100 * advised['confidence']:.0f} %"
     return f"cannot tell which form is fastest; {guess}{sure}"
 

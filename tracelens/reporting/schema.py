@@ -214,7 +214,7 @@ class RecommendationEntry(TypedDict):
     """The verdict: "compile", "replay", "both", "neither" or "abstain".
 
     `decided` is false where it is but a guess, more likely wrong than right, and with "abstain": do not act on it.
-    Where it is but a guess and that a form pays is none, `among` has the forms of which one is the best. The confidence
+    Where it is but a guess, yet surely a form pays, `among` has the forms of which one is the best. The confidence
     is the product of the `factors`: what the ranges tell, and what each doubt leaves of that."""
 
     verdict: str

@@ -30,7 +30,7 @@ def cannot_tell(document: Document) -> str:
 
 
 def _sure_gain(document: Document) -> str:
-    """That one of the forms pays, where that is no guess: "Whichever it is beats eager 4.70 (4.10-5.20)."; or ""."""
+    """That one of the forms surely pays, where that is so: "Whichever it is beats eager 4.70 (4.10-5.20)."; or ""."""
     is_sure = document["recommendation"]["among"]
     return f"Whichever it is beats {_timed(document, own_form(document))}." if is_sure else ""
 
