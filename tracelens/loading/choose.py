@@ -103,7 +103,10 @@ def _trace_file(path: str | Path) -> str:
             f"{path}: no .json, .json.gz or .json.zst trace in this directory; {_instead(Path(path))}"
         )
     listed = _listed([file.name for file in found])
-    raise UnreadableError(f"{path}: {len(found)} traces in this directory ({listed}); name one of them, as {found[0]}")
+    raise UnreadableError(
+        f"{path}: {len(found)} traces in this directory ({listed}); name one of them, as {found[0]} (tracelens ranks "
+        "judges the ranks of a job)"
+    )
 
 
 def _instead(folder: Path) -> str:
