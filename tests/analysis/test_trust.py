@@ -380,7 +380,9 @@ def test_work_recorded_in_one_burst_after_its_steps(late: int, level: str) -> No
             begun = 200 * step + 16 * at
             runs = 9000 + 20 * (12 * step + at) if at >= 12 - late else begun + 8
             builder.launch("gemm", begun, 3, at=runs, runs=10)
-    assert check(builder, "deferred").passed is (late == 0)
+    found = check(builder, "deferred")
+    assert found.passed is (late == 0)
+    assert found.passed or "falls behind the others, or records were written late" in found.message
     assert trust(builder).level == level
 
 

@@ -187,9 +187,9 @@ RULES: Final = (
         lambda evidence: recording.deferred_share(evidence.trace, evidence.steps, evidence.timeline.device),
         0.10,
         0.50,
-        "device work runs within a step of its launch",
-        "{share} of the device time runs more than a step after its launch: records were written late, in one burst, "
-        "so steps cannot be timed; record fewer steps, or judge the whole with --range all",
+        "device work runs before the next step's is over",
+        "{share} of the device time runs after the next step's: its stream falls behind the others, or records were "
+        "written late, in one burst, so steps cannot be timed; record fewer steps, or judge the whole with --range all",
     ),
     Rule(
         "loading",
