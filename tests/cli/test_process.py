@@ -33,6 +33,28 @@ def test_a_reader_that_leaves_is_no_error(trace: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_report_does_not_replace_the_trace_on_standard_input(tmp_path: Path, linked: bool) -> None:
+    own = host_bound().write(tmp_path / "own.json")
+    target, before = tmp_path / "other.json" if linked else own, own.read_bytes()
+    if linked:
+        target.hardlink_to(own)
+    command = [*COMMAND, "report", "-", "-o", str(target), "--force"]
+    with own.open("rb") as stdin:
+        done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (2, f"tracelens: {target} is a trace; name another file for the report\n")
+    assert own.read_bytes() == before
+
+
+def test_a_report_of_standard_input_replaces_another_file(trace: Path, tmp_path: Path) -> None:
+    target = tmp_path / "report.md"
+    target.write_text("old", encoding="utf-8")
+    command = [*COMMAND, "report", "-", "-o", str(target), "--force"]
+    with trace.open("rb") as stdin:
+        done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, f"tracelens: wrote {target}\n")
+
+
 def test_a_page_is_no_wider_than_anybody_reads(trace: Path) -> None:
     done = run("report", str(trace), COLUMNS="99999999999")
     assert done.returncode == 0

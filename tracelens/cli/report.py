@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -120,20 +121,30 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         raise UsageError("--table prints CSV; leave out --json, or give -o a name that ends in .csv")
     if path is not None:
         output.expect_writable(path, force=options.force)
-        _expect_apart(path, Path(options.trace))
+        _expect_apart(path, options.trace)
     default = SHOWN_ROWS if chosen in (".txt", ".md") else None
     limit = default if options.limit is None else options.limit or None
     return Wanted(chosen, options.table or "kernels", path, options.force, limit)
 
 
-def _expect_apart(path: Path, read: Path) -> None:
+def _expect_apart(path: Path, read: str) -> None:
     """UsageError when the report would replace what it is made from, or be taken for a run's manifest."""
     from tracelens.loading.runs import MANIFESTS  # the command's help needs no arrays
 
     if any(fnmatchcase(path.name, name) for name in MANIFESTS):
         raise UsageError(f"{path}: a run's manifest has this name; name the report otherwise")
-    if path.exists() and ((output.exists(read) and path.samefile(read)) or ".trace." in path.name):
+    if path.exists() and (_is_read(path, read) or ".trace." in path.name):
         raise UsageError(f"{path} is a trace; name another file for the report")
+
+
+def _is_read(path: Path, read: str) -> bool:
+    """Whether an existing file is what the report is made from: by its name, or as standard input."""
+    if read != "-":
+        return output.exists(Path(read)) and path.samefile(read)
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdin.fileno()))
+    except (AttributeError, OSError, ValueError):  # closed, or no file
+        return False
 
 
 def _format(options: argparse.Namespace) -> str:
