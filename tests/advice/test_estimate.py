@@ -1,22 +1,43 @@
-"""What is expected of a time that is the slower of two."""
+"""An estimate keeps its order, whatever is done to it."""
 
 from __future__ import annotations
 
-from statistics import NormalDist
+from hypothesis import given
+from hypothesis import strategies as st
 
-import numpy as np
-import pytest
+from tests.advice.story import analysis, item
+from tracelens.advice import advise
+from tracelens.advice.estimate import Estimate, either
 
-from tracelens.advice.estimate import slower_of
-
-
-@pytest.mark.parametrize("device", [10.0, 80.0, 100.0, 130.0, 1000.0])
-def test_the_slower_of_host_and_device_is_the_mean_of_its_logarithm(device: float) -> None:
-    sigma, quantiles = 0.3, (np.arange(20_000) + 0.5) / 20_000
-    hosts = 100.0 * np.exp(sigma * np.array([NormalDist().inv_cdf(share) for share in quantiles]))
-    assert slower_of(100.0, device, sigma) == pytest.approx(np.exp(np.log(np.maximum(hosts, device)).mean()), rel=1e-3)
+TIMES = st.floats(0, 1e12)
+ESTIMATES = st.builds(Estimate, TIMES, TIMES, TIMES)
 
 
-def test_a_host_or_a_device_that_takes_far_longer_decides_alone() -> None:
-    assert slower_of(100.0, 10.0, 0.3) == pytest.approx(100.0)
-    assert slower_of(100.0, 1000.0, 0.3) == pytest.approx(1000.0)
+def expect_order(known: Estimate) -> None:
+    assert known.low <= known.mid <= known.high
+    form = known.form()
+    assert form.low is not None
+    assert form.step_ms is not None
+    assert form.high is not None
+    assert form.low <= form.step_ms <= form.high
+
+
+@given(ESTIMATES, ESTIMATES, TIMES, st.floats(1, 100), st.floats(0, 1))
+def test_a_range_holds_its_own_number(one: Estimate, other: Estimate, bound: float, slack: float, share: float) -> None:
+    made = (one + other, one.at_least("floor", floor=bound), one.at_most(bound, slack), either(one, other, share))
+    for known in (one, *made, one.widened(slack)):
+        expect_order(known)
+
+
+@given(TIMES, TIMES, TIMES)
+def test_a_range_that_leaves_its_number_out_is_stretched_to_it(mid: float, low: float, high: float) -> None:
+    known = Estimate(mid, low, high)
+    assert (known.mid, known.low, known.high) == (mid, min(mid, low), max(mid, high))
+
+
+def test_a_slower_host_that_waits_less_leaves_eager_in_its_range() -> None:
+    eager = advise(analysis(item(), steps=11, pause=1_000)).forms["eager"]
+    assert eager.low is not None
+    assert eager.step_ms is not None
+    assert eager.high is not None
+    assert eager.low <= eager.step_ms <= eager.high

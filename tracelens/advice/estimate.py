@@ -16,13 +16,19 @@ FLOOR_SPREAD: Final = (0.8, 1.3)
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Expected time and what it may as well be; low <= mid <= high."""
+    """Expected time and what it may as well be; low <= mid <= high, as a range that leaves mid out is stretched to it.
+
+    Schedules at three speeds need not be in order: a slower host comes later to its wait, and waits less."""
 
     mid: float
     low: float
     high: float
     terms: Terms = field(default=Terms(), compare=False)
     """What mid is made of."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", min(self.low, self.mid))
+        object.__setattr__(self, "high", max(self.high, self.mid))
 
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(self.mid + other.mid, self.low + other.low, self.high + other.high, self.terms + other.terms)
