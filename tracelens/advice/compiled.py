@@ -144,15 +144,9 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
     if region.training:
         inputs = (C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters) / launch_gauge(region)
     launches = C.GENERATED_LAUNCH * compiled.generated_kernels
-    less = _at_length(calls + launches)
-    own = {"guards_ns": C.GUARDS * pieces, "generated_launches_ns": less * launches}
-    own |= {"library_calls_ns": less * calls, "parameters_ns": inputs}
+    own = {"guards_ns": C.GUARDS * pieces, "generated_launches_ns": launches}
+    own |= {"library_calls_ns": calls, "parameters_ns": inputs}
     return {name: slowness(region) * cost for name, cost in own.items()}
-
-
-def _at_length(calls: float) -> float:
-    """What each of the calls of a step, so many ns in all, takes over one of a short step."""
-    return (C.SHORT_CALLS / max(calls, C.SHORT_CALLS)) ** C.CALLS_POWER
 
 
 def _complex(region: Region, operators: Int64s) -> float:

@@ -243,12 +243,6 @@ nest deep by more than the gauge takes back. [H200, 26 steps: median 25 us, half
 COMPLEX_CALL: Final = 12.0 * US
 """What a library call on complex numbers adds to that: the compiler makes no code for those, and calls each operator
 through the dispatcher from Python. [H200, 5 steps: -6 to 20 us, four of them from 10]"""
-SHORT_CALLS: Final = 600.0 * US
-"""Host time of the calls and launches of compiled code up to which each takes that; where they are more, each takes
-less, in caches that the ones before have filled."""
-CALLS_POWER: Final = 0.1
-"""... by this power of how much more they are. [H200, 126 steps: without it the longest quarter takes 12 % less than
-predicted, the shortest 5 % more; rms leave-one-set-out 25 %, 26 % without it]"""
 COMPILED_INPUT: Final = 3.0 * US
 """Host time of each tensor of a layer in compiled inference: its guard, its place among the inputs. [H200, 82 steps]"""
 COMPILED_TRAINING: Final = 770.0 * US
