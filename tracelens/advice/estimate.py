@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import erf, exp, log, pi, sqrt
+from math import erf, exp, log, sqrt
 from typing import Final
 
 from tracelens.advice.results import Blocker, Form
@@ -77,15 +77,16 @@ def either(first: Estimate, second: Estimate, share: float) -> Estimate:
 
 
 def slower_of(host: float, device: float, sigma: float) -> float:
-    """Geometric mean of the slower of a host time and a device time, in one unit.
+    """Expected maximum of a host time and a device time, in one unit.
 
-    The host's is lognormal: `host` is its median, sigma the standard deviation of its logarithm. [mean of a normal
-    distribution that is cut off below]"""
+    The host's is lognormal: `host` is its median, sigma the standard deviation of its logarithm. [partial expectation
+    of a lognormal distribution]"""
     if host <= 0 or device <= 0:
         return max(host, device)
     reach = log(device / host) / sigma
-    density = exp(-reach * reach / 2) / sqrt(2 * pi)
-    return host * exp(sigma * (reach * _normal(reach) + density))
+    below = _normal(reach)
+    mean = host * exp(sigma * sigma / 2)
+    return device * below + mean * (1 - _normal(reach - sigma))
 
 
 def _normal(x: float) -> float:
