@@ -46,6 +46,21 @@ def test_a_step_that_is_longer_by_its_work_is_as_typical_as_the_others() -> None
     assert of_typical_steps(found) is found
 
 
+def test_the_same_kernels_that_took_longer_once_are_no_more_work() -> None:
+    """Of as many steps as have it, one runs the kernels at less than half of their speed."""
+
+    def slowly(runs: float) -> list[Beat]:
+        return [at_step(step, gemm(runs if step == 2 else 300.0)) for step in range(6)] * 4
+
+    steady, slowed = advise(analysis(*slowly(300.0), steps=6)), advise(analysis(*slowly(900.0), steps=6))
+    for name in FORMS:
+        assert slowed.forms[name].step_ms == pytest.approx(steady.forms[name].step_ms, rel=0.02)
+    larger = [
+        at_step(step, gemm(900.0 if step == 2 else 300.0, grid=[2 if step == 2 else 1, 1, 1])) for step in range(6)
+    ]
+    assert typical_steps(analysis(*larger * 4, steps=6)).all(), "larger ones are"
+
+
 def test_a_pause_hides_no_steps_that_change() -> None:
     found = advised(
         at_step(1, gemm(5.0)), at_step(2, pause(50_000)), at_step(3, item()), at_step(3, gemm(5.0)), steps=5

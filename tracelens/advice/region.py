@@ -112,7 +112,7 @@ def find_region(analysis: Analysis) -> Region | None:
         return None
     typical, mean = typical_steps(analysis), of_typical_steps(analysis)
     chosen, alike = _comparable(trace, runs, incomplete_steps(trace, steps, analysis.device), typical)
-    work, durations = runs[chosen], _durations(trace, alike, runs[chosen])
+    work, durations = runs[chosen], _durations(trace, _usual(runs, alike, typical), runs[chosen])
     host = _Host(trace, steps, chosen, typical, idle_outside(mean))
     call, waits = trace.links.launch[work].astype(np.int64), _last_of_each(trace, host.waits())
     fork, source = host.edges(call)
@@ -159,6 +159,11 @@ def _comparable(trace: Trace, runs: dict[int, Int64s], lacking: Bools, typical: 
     usual = {step: run for step, run in whole.items() if typical[step]} or whole
     chosen = _typical(trace, usual) if usual else max(runs, key=lambda step: len(runs[step]))
     return chosen, list(whole.values()) if len(whole) > 1 else [runs[chosen]]
+
+
+def _usual(runs: dict[int, Int64s], alike: list[Int64s], typical: Bools) -> list[Int64s]:
+    """Those of the runs that are compared which are of typical steps; all where none is."""
+    return [run for step, run in runs.items() if typical[step] and any(run is one for one in alike)] or alike
 
 
 def _per_step(analysis: Analysis, ns: int) -> float:

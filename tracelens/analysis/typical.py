@@ -1,8 +1,10 @@
-"""The counted steps that stand for all: without those that a pause made longer than their work explains."""
+"""The counted steps that stand for all: without those that took longer than their work explains."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -10,13 +12,16 @@ import numpy as np
 from tracelens.analysis.attribution import attribute
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.work import owned_work
-from tracelens.model.events import ABSENT, Bools, Floats, Int64s
+from tracelens.model import arguments as A
+from tracelens.model.events import ABSENT, Bools, Floats, Int32s, Int64s, Trace
 from tracelens.model.intervals import lengths
 from tracelens.model.once import once
 
 PAUSED: Final = 1.2
 """A step longer than this times the typical one, and than its work allows, was held up. [judgement; as little as a
 step that warms up]"""
+SIZES: Final = (A.GRID, A.BYTES)
+"""What tells how much a kernel or a copy does."""
 
 
 def of_typical_steps(analysis: Analysis) -> Analysis:
@@ -77,13 +82,33 @@ def _over_usual(spans: Int64s) -> Floats:
 
 
 def _work(analysis: Analysis, steps: Steps) -> Floats:
-    """How many times the median step's work each step has, in launches or device time, but 1 at least."""
+    """How many times the median step's work each step has, in launches or device time, but 1 at least. Device time is
+    no more work where a step launches what most do: the same kernels of the same sizes took longer."""
     events = analysis.trace.events
     rows = owned_work(analysis.trace, steps, analysis.device)
     owner, count = steps.owner[rows], len(steps.window.tiles)
     pieces = np.bincount(owner, minlength=count).astype(np.float64)
     busy = np.bincount(owner, weights=events.duration[rows], minlength=count).astype(np.float64)
-    return np.maximum(np.maximum(_over_median(pieces), _over_median(busy)), 1.0)
+    longer = np.where(_have_same_work(analysis.trace, rows, owner, count), 1.0, _over_median(busy))
+    return np.maximum(np.maximum(_over_median(pieces), longer), 1.0)
+
+
+def _have_same_work(trace: Trace, rows: Int64s, owner: Int32s, count: int) -> Bools:
+    """(count) Whether a step has the kernels and copies that more than half of the steps have, in their order and of
+    their sizes; none where sizes are not recorded."""
+    order = np.lexsort((trace.events.start[rows], owner))
+    told = np.column_stack([trace.events.name[rows], *(_column(trace, key, rows) for key in SIZES)])[order]
+    if np.any((told[:, 1:] == ABSENT).all(axis=1)):
+        return np.zeros(count, dtype=np.bool_)
+    bounds = np.searchsorted(owner[order], np.arange(count + 1))
+    kinds = [told[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
+    (usual, often), *_ = Counter(kinds).most_common(1)
+    return np.array([kind == usual for kind in kinds]) & (2 * often > count)
+
+
+def _column(trace: Trace, key: str, rows: Int64s) -> Int64s:
+    column = trace.args.get(key)
+    return np.full(len(rows), ABSENT) if column is None else column.at(rows).astype(np.int64)
 
 
 def _over_median(values: Floats) -> Floats:
