@@ -151,3 +151,12 @@ def test_many_waits_make_a_compiled_step_of_tiny_work_no_faster_than_eager() -> 
     for waits in (4, 8, 16):
         waiting = cut(2 * waits, waits)
         assert step_ms(waiting["compile"]) >= step_ms(waiting["eager"])
+
+
+def test_the_device_waits_for_compiled_code_to_enter_a_step_and_for_less_long_to_resume_it() -> None:
+    work = [gemm(500)] * 4
+    ends, within = forms(*work, item())["compile"].terms, forms(*work, item(), *work)["compile"].terms
+    assert ends is not None
+    assert within is not None
+    assert ends.values["begun_ns"] == C.COMPILED_ENTRY
+    assert within.values["begun_ns"] == C.COMPILED_RESUME

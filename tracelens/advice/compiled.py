@@ -62,7 +62,8 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
         costs |= {"awaited_ns": compiled.awaited + compiled.awaits * (C.LAUNCH_LATENCY + C.SYNC_RETURN)}
     host, fixed = sum(costs.values()), costs["outside_ns"] + costs.get("awaited_ns", 0.0)
     device = _device(facts, compiled, C.STREAM_SPACING * compiled.kernels)
-    begun = _begun(facts, compiled) * (C.GUARDS + C.GENERATED_LAUNCH + C.LAUNCH_LATENCY + C.SYNC_RETURN)
+    entered, resumed = _begun(facts, compiled)
+    begun = C.COMPILED_ENTRY * entered + C.COMPILED_RESUME * resumed
     sigma = C.COMPILED_TRAINING_SIGMA if facts.region.training else C.COMPILED_SIGMA
     sigma *= 1 - fixed / host  # the model's own work is what it is unsure of
     mid = slower_of(host - begun, device.mid, sigma) + begun
@@ -107,7 +108,8 @@ def predict_both(
         return Both(_untraceable(facts.region), "reduce-overhead")
     replayed = device + launch + tree_copies(facts.region, facts.bandwidth.rate)
     return Both(
-        with_outside(_trees(facts.region, replayed, pieces, _begun(facts, compiled)), facts.region), "reduce-overhead"
+        with_outside(_trees(facts.region, replayed, pieces, sum(_begun(facts, compiled))), facts.region),
+        "reduce-overhead",
     )
 
 
@@ -121,16 +123,19 @@ def _no_graphs(compiled: Compiled, *, capturable: bool, on_host: bool) -> str:
     return "copies_from_host" if copies else ""
 
 
-def _begun(facts: Facts, compiled: Compiled) -> float:
-    """How often in a step the idle device waits for the host to begin a region anew: after each wait but those inside
-    an operator, and after the work behind the last one if that is over before."""
+def _begun(facts: Facts, compiled: Compiled) -> tuple[float, float]:
+    """How often in a step the idle device waits for the host to enter the step, and to resume it.
+
+    It resumes after each wait but those inside an operator, and enters after one that ends the step or after the work
+    behind the last one if that is over before."""
     region, waits = facts.region, facts.region.waits
     if not len(waits):
-        return 0.0
+        return 0.0, 0.0
     between = waits[(waits > 0) & (waits < len(region))]
     inside = facts.operators.name[between - 1] == facts.operators.name[between]
     behind = float(region.duration[waits[-1] :].sum()) * compiled.device / max(float(region.duration.sum()), 1.0)
-    return len(waits) - float(inside.sum()) + (max(1 - behind / C.GUARDS, 0.0) if behind else 0.0)
+    late = max(1 - behind / C.GUARDS, 0.0) if behind else 0.0
+    return len(waits) - len(between) + late, len(between) - float(inside.sum())
 
 
 def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
