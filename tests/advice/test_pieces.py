@@ -160,3 +160,11 @@ def test_the_device_waits_for_compiled_code_to_enter_a_step_and_for_less_long_to
     assert within is not None
     assert ends.values["begun_ns"] == C.COMPILED_ENTRY
     assert within.values["begun_ns"] == C.COMPILED_RESUME
+
+
+def test_a_loop_that_is_left_to_eager_may_call_functions_that_are_compiled() -> None:
+    looped = forms(*[*[pointwise(2, host=60)] * 20, item()] * 8)
+    low = looped["compile"].low
+    assert low is not None
+    assert step_ms(looped["compile"]) > step_ms(looped["eager"])
+    assert low < 0.5 * step_ms(looped["eager"])
