@@ -62,3 +62,17 @@ def test_a_power_of_a_tensor_is_slower_than_one_of_a_number() -> None:
     numbers = op("aten::pow", 500, shapes=[[BIG], []], dtypes=["float", "Scalar"], concrete=["", "2.2"])
     tensors = op("aten::pow", 500, shapes=[[BIG], [BIG]], dtypes=["float", "float"], concrete=["", ""])
     assert generated(tensors) > 4 * generated(numbers)
+
+
+def normalised(kernel: str) -> float:
+    """Of normalisations of batches that launch a kernel of that name."""
+    shapes = [[BIG >> 10, 1 << 10], *[[1 << 10]] * 4]
+    norm = op("aten::native_batch_norm", 500, kernel=kernel, shapes=shapes, dtypes=["float"] * 5)
+    return generated(norm)
+
+
+def test_a_normalisation_with_fixed_statistics_takes_a_root_and_a_reciprocal_for_each_element() -> None:
+    fixed, plain = normalised("batch_norm_transform_input_channels_last_kernel"), generated(of("aten::mul", BIG))
+    assert fixed > plain
+    each = generated(of("aten::exp", BIG))
+    assert fixed == pytest.approx(2 * each, rel=0.1)

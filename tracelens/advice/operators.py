@@ -125,7 +125,8 @@ def describe(region: Region) -> Operators:
     split = _split_rows(names, roles, sizes, over)
     roles = np.where(split, Role.FULL, roles)
     sizes, parts = read_once(operator, roles == Role.POINTWISE, sizes)
-    arithmetic = (_arithmetic(names, plain, sizes) + C.WINDOW_READ * _windows(trace, operator, names)) / parts
+    own = _arithmetic(names, plain, sizes) + _rescaling(names, roles, operator)
+    arithmetic = (own + C.WINDOW_READ * _windows(trace, operator, names)) / parts
     waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
@@ -211,6 +212,13 @@ def _arithmetic(names: Names, plain: Floats, sizes: Sizes[Floats]) -> Floats:
     cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))
     functions = [names.match(P.SOFTWARE), names.match(P.POWER) & (plain[:, 2] > 0), names.match(P.HARDWARE) & ~cheap]
     return np.select(functions, [C.SOFTWARE_FUNCTION, C.POWER_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR)
+
+
+def _rescaling(names: Names, roles: Int64s, operator: Int64s) -> Floats:
+    """ns per element in which a normalisation with fixed statistics takes the root and the reciprocal of its variance:
+    generated code does so for each element. [torch._decomp.decompositions.native_batch_norm_helper]"""
+    last = np.append(operator[1:] != operator[:-1], True)[: len(operator)]
+    return 2 * C.TRANSCENDENTAL * (names.match(P.FIXED) & (roles == Role.POINTWISE) & last)
 
 
 def _windows(trace: Trace, operator: Int64s, names: Names) -> Floats:
