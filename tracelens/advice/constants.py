@@ -236,7 +236,8 @@ COMPILED_ENTRY: Final = 130.0 * US
 """From a wait that ends a step until the device works again for the compiled one: the wait's return, Python, guards,
 the first launch. [H200, 13 device-bound steps: 62 to 298 us, median 133]"""
 COMPILED_RESUME: Final = 74.0 * US
-"""The same of code that resumes behind a wait inside. [H200, 3 such steps with that wait alone: 78 to 111 us]"""
+"""From a wait inside a step until the device works again for the compiled code that resumes behind it. [H200, 3
+steps with that wait alone: 78 to 111 us]"""
 GENERATED_LAUNCH: Final = 15.7 * US
 """Host time of one generated kernel: its output buffer, the Python wrapper, the launch. [H200, 94 steps]"""
 LIBRARY_CALL: Final = 8.0 * US
