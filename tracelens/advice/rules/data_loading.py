@@ -34,5 +34,6 @@ RULE: Final = Rule(
     "https://pytorch.org/docs/stable/data.html#multi-process-data-loading",
     check,
     fix="load ahead",
+    remains=True,
     can_hide=True,
 )

@@ -27,7 +27,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"Communication that nothing hides takes {percent(share)} of the traced time",
         per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]),
         tuple(kernels.first(EVIDENCE)["example"]),
-        "Overlap it with computation (buckets, prefetch), send less, and compare ranks for a late one.",
+        "Overlap communication with computation (buckets, prefetch), send less, and compare ranks for a late one.",
     )
 
 
@@ -38,5 +38,6 @@ RULE: Final = Rule(
     "https://pytorch.org/docs/stable/notes/ddp.html",
     check,
     fix="overlap the communication",
+    remains=True,
     less_work=True,
 )

@@ -66,4 +66,5 @@ RULE: Final = Rule(
     "https://docs.python.org/3/library/gc.html#gc.freeze",
     check,
     fix="find the pause",
+    remains=True,
 )

@@ -66,5 +66,6 @@ RULE: Final = Rule(
     "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations",
     check,
     fix="move the host work out",
+    remains=True,
     can_hide=True,
 )

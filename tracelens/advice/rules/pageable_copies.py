@@ -52,5 +52,6 @@ RULE: Final = Rule(
     "https://pytorch.org/tutorials/intermediate/pinmem_nonblock.html",
     check,
     fix="pin the copies",
+    remains=True,
     less_work=True,
 )

@@ -35,6 +35,8 @@ class Rule:
     """A finding, or None where it does not apply or the trace does not say."""
     fix: str = ""
     """The repair in a few words, where it helps a step that no form helps."""
+    remains: bool = False
+    """No form takes away what it costs: its repair is worth as much where a form helps."""
     expects: bool = False
     """The saving is what is expected, the difference of two forms, and not the most that there is to save."""
     less_work: bool = False

@@ -1,0 +1,65 @@
+"""A repair that no form stands for is a next step, whatever form is advised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from tests.reporting import example
+from tracelens.reporting import markdown, phrases, text
+from tracelens.reporting.report import Report
+from tracelens.reporting.schema import Document, FindingEntry
+
+PINNED = "Mend pageable copies. Saves up to 3.50 ms."
+
+
+def judged(verdict: str, *findings: FindingEntry, decided: bool = True) -> Document:
+    """A report of a step of 3.97 ms in eager mode, 0.55 replayed."""
+    advice = example.advice()
+    advised = replace(advice.recommendation, verdict=verdict, fix_first=(), after_fix=None, decided=decided)
+    document = Report(example.analysis(), replace(advice, recommendation=advised, findings=())).document
+    document["findings"] = list(findings)
+    return document
+
+
+def told(rule: str, saving_ms: float | None) -> FindingEntry:
+    """A finding of that rule."""
+    advice, title = f"Mend {rule.replace('_', ' ')}.", f"Title of {rule}"
+    evidence: list[str] = []
+    finding = {"rule": rule, "severity": "info", "title": title, "saving_ms": saving_ms, "evidence": evidence}
+    return cast("FindingEntry", {**finding, "advice": advice})
+
+
+@pytest.mark.parametrize("verdict", ["compile", "replay", "both", "neither"])
+@pytest.mark.parametrize("decided", [True, False])
+def test_a_large_repair_is_a_next_step_whatever_wins(verdict: str, decided: bool) -> None:
+    document = judged(verdict, told("pageable_copies", 3.5), decided=decided)
+    assert phrases.next_steps(document)[-1] == PINNED
+    assert f"{len(phrases.next_steps(document))}. Mend pageable copies." in text.render(document)
+    assert "Mend pageable copies." in markdown.render(document)
+
+
+def test_the_headline_names_a_repair_that_saves_more_than_the_form() -> None:
+    headline = "Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60)."
+    more = phrases.headline(judged("replay", told("pageable_copies", 3.5)))
+    assert more == f"{headline} More to gain: pin the copies, up to 3.50 ms."
+    assert phrases.headline(judged("replay", told("pageable_copies", 3.0))) == headline
+    guess = phrases.headline(judged("replay", told("host_work", 3.9), decided=False))
+    assert guess.endswith("More to gain: move the host work out, up to 3.90 ms.")
+
+
+@pytest.mark.parametrize(
+    "finding", [told("pageable_copies", 0.3), told("optimizer_loop", 3.5), told("device_limit", None)]
+)
+def test_what_saves_little_or_what_the_form_saves_is_none(finding: FindingEntry) -> None:
+    document = judged("replay", finding)
+    assert phrases.next_steps(document) == []
+    assert "More to gain" not in phrases.headline(document)
+
+
+def test_a_repair_is_told_once() -> None:
+    document = judged("both", told("pageable_copies", 3.5), told("data_loading", 3.0))
+    document["recommendation"]["fix_first"] = [{"blocker": "pageable_copy", "where": None, "advice": "Pin them."}]
+    assert phrases.next_steps(document) == ["Pin them.", "Mend data loading. Saves up to 3.00 ms."]
