@@ -15,6 +15,19 @@ def test_a_prediction_below_the_device_s_time_says_what_it_counts_on() -> None:
     )
 
 
+def test_fused_kernels_are_not_told_to_save_more_than_they_do() -> None:
+    document = example.judged("neither")
+    document["attribution"]["classes"]["kernel"]["ns"] = 9_000_000
+    after = document["recommendation"]["after_fix"]
+    assert after is not None
+    values = {"replaced_ns": 900_000.0, "generated_ns": 100_000.0}
+    after |= {"verdict": "both", "step_ms": 1.5, "terms": {"formula": "", "decided_by": "", "values": values}}
+    on = "it counts on fused kernels, which save 0.80 ms, and on streams that overlap as far as their events allow."
+    assert phrases.after_fix(document).endswith(on)
+    after |= {"step_ms": 2.2}
+    assert phrases.after_fix(document).endswith("it counts on fused kernels.")
+
+
 def test_a_prediction_with_a_late_rank_says_what_its_low_end_counts_on() -> None:
     document = example.judged("neither")
     document["attribution"]["classes"]["kernel"]["ns"] = 3_000_000

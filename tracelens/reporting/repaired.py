@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tracelens.model import units
 from tracelens.model.forms import COMPILED
 from tracelens.reporting.forms import NO_GAIN, short, span
 from tracelens.reporting.schema import AfterFixEntry, Document
+
+OVERLAPS: Final = 1.1
+"""What is left of the device's work without what fusing saves, over the step: from here on that does not tell the step.
+[judgement]"""
 
 
 def after_fix(document: Document) -> str:
@@ -28,10 +34,21 @@ def _beside_device(document: Document, after: AfterFixEntry) -> str:
     works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
     if after["step_ms"] >= NO_GAIN * works:
         return waits
-    fuses = after["verdict"] in COMPILED
-    counts = "fused kernels" if fuses else "streams that overlap as far as their events allow"
+    counts = _counts_on(after, works)
     less = f"That is less than the {units.milliseconds(works)} ms that the device works now: it counts on {counts}."
     return f"{less} {waits}".strip()
+
+
+def _counts_on(after: AfterFixEntry, works: float) -> str:
+    """What makes the device work for less than its `works` ms now: fewer kernels as far as they save so much, and
+    streams."""
+    overlap = "streams that overlap as far as their events allow"
+    if after["verdict"] not in COMPILED:
+        return overlap
+    values = after["terms"]["values"] if after["terms"] else {}
+    fused = (values.get("replaced_ns", 0.0) - values.get("generated_ns", 0.0)) / units.NS_PER_MS
+    told = "replaced_ns" in values and works - fused > OVERLAPS * after["step_ms"]
+    return f"fused kernels, which save {units.milliseconds(fused)} ms, and on {overlap}" if told else "fused kernels"
 
 
 def after_repair(document: Document) -> str:
