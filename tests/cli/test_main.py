@@ -263,6 +263,7 @@ def test_fail_on_tells_why(trace: Path, capsys: Capture) -> None:
     out, err = capsys.readouterr()
     verdict = json.loads(out)["recommendation"]["verdict"]
     assert err.startswith("tracelens: --fail-on: the device idles 9")
+    assert err.endswith("% of the window as recorded\n")
     other = next(name for name in ("both", "replay") if name != verdict)
     assert main(["report", str(trace), "--fail-on", f"{other},idle=99.9"]) == ExitCode.OK
     if verdict != "neither":

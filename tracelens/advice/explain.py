@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tracelens.advice import sources
 from tracelens.advice.figures import FIGURES
-from tracelens.advice.glossary import groups_of, words
+from tracelens.advice.glossary import MADE_FROM, groups_of, words
 from tracelens.advice.sources import Constant, Function
 from tracelens.errors import UsageError
 
@@ -197,7 +197,7 @@ def _kind(id: str) -> Explanation:
 def _word(id: str) -> Explanation:
     parts = ", ".join(part for part in _parts() if part.startswith(f"{id}."))
     where = "; ".join(groups_of(id)) + "." + (f" Its parts: {parts}." if parts else "")
-    return Explanation(id, "word", words()[id], where)
+    return Explanation(id, "word", words()[id], where, inputs=MADE_FROM.get(id, ()))
 
 
 def _constants(steps: tuple[Function, ...]) -> tuple[Constant, ...]:

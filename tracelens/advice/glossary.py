@@ -192,7 +192,8 @@ FACTORS: Final = {
 }
 """What the confidence is the product of: the constants of doubts.py that say what is left."""
 FACE: Final = {
-    "idle": "The device runs nothing: all of the account but kernel; --fail-on idle=PERCENT asks for it.",
+    "idle": "The device runs nothing: all of the account but kernel; --fail-on idle=PERCENT asks for it as recorded, "
+    "what the profiler adds included.",
     "saves": "What a repair may save of a step without the profiler: saving_ms of a finding, saving_ns of a wait, "
     "from what it surely costs to what it costs if nothing else takes its place.",
     "speed-up": "Eager's time over a form's: above 1 the form is faster.",
@@ -216,6 +217,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "A term of a predicted time": TERMS,
     "What decides a predicted time": DECIDED,
 }
+MADE_FROM: Final = {"idle": ("attribution.classes.kernel.ns", "attribution.window_ns")}
+"""Paths in the report document of what a word's value is made from, where no key is named so."""
 
 
 def words() -> dict[str, str]:

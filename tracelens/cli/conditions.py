@@ -14,7 +14,7 @@ VERDICTS: Final = ("both", "compile", "replay")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A verdict, or a share of the window in which the device idles."""
+    """A verdict, or a share of the window in which the device idles as recorded, the profiler's own part included."""
 
     verdict: str = ""
     idle_percent: float = 0.0
@@ -33,7 +33,7 @@ class Condition:
             return f"the verdict is {self.verdict}" if self.verdict == advised["verdict"] and advised["decided"] else ""
         idle = _idle_percent(document)
         holds = idle is not None and idle >= self.idle_percent
-        return f"the device idles {idle:.1f} % of the window" if holds else ""
+        return f"the device idles {idle:.1f} % of the window as recorded" if holds else ""
 
 
 def reasons(conditions: list[Condition], document: Document) -> list[str]:

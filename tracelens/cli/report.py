@@ -96,8 +96,8 @@ class ReportCommand:
             action="extend",
             default=[],
             help="exit with 1 when the verdict is both, compile or replay and more than a guess, when it is open which "
-            "of those named is best but surely one is, or when the device idles (idle=PERCENT), with 4 when nothing "
-            "tells; several: separate with commas",
+            "of those named is best but surely one is, or when the device idles as recorded (idle=PERCENT), with 4 "
+            "when nothing tells; several: separate with commas",
         )
 
     def run(self, options: argparse.Namespace) -> ExitCode:
