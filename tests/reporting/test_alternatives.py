@@ -3,12 +3,16 @@ from __future__ import annotations
 from tests.reporting import example
 from tracelens.advice.results import NO_GRAPH, Blocker, Form
 from tracelens.reporting import markdown, phrases, text
+from tracelens.reporting.forms import form_rows, of_module
 
 
 def test_a_form_that_the_compiler_did_nothing_for_is_no_alternative() -> None:
     nothing = (Blocker(NO_GRAPH, "compile did nothing (0 graphs), which tells nothing", None, None, ""),)
     document = example.judged("neither", compile=Form(2.0, 1.9, 2.1, "measured", blockers=nothing))
     assert "Not compile alone: compile did nothing (0 graphs)." in phrases.alternatives(document)
+    gains = {row.name: row.speedup for row in form_rows(document)}
+    assert not gains["compile"]
+    assert gains["eager"] == "1.00x"
 
 
 def test_unknown_forms_are_named_together() -> None:
@@ -49,3 +53,20 @@ def test_a_form_that_failed_says_how_in_one_line_of_bounded_length() -> None:
     assert "Unknown" not in told
     assert "second" not in text.render(document)
     assert "x" * 300 not in text.render(document) + markdown.render(document)
+
+
+def test_a_form_that_ran_for_a_module_alone_may_be_one_that_the_step_cannot_run() -> None:
+    document = example.judged("neither")
+    eager, replay = document["forms"]["eager"], document["forms"]["replay"]
+    eager |= {"source": "measured", "predicted": {"step_ms": 3.9, "low": 3.5, "high": 4.3}}
+    replay |= {"source": "measured", "predicted": None}
+    target: dict[str, str | None] = {"kind": "module", "name": "torch.nn.Linear", "where": None}
+    document["run"] = {
+        "path": "run", "id": None, "command": [], "complete": True, "target": target, "environment": {},
+        "measured": ["eager", "replay"], "traces": {}, "notes": [],
+    }  # fmt: skip
+    told = "Of replay, Linear alone was measured; predicted is the whole step, which cannot run so."
+    assert of_module(document) == told
+    assert told in markdown.render(document)
+    target["kind"] = "function"
+    assert not of_module(document)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tracelens.advice.results import NO_GRAPH
+from tracelens.advice.snippet import target_of
 from tracelens.advice.terms import RULES
 from tracelens.model import units
 from tracelens.model.forms import FORMS
@@ -64,7 +65,12 @@ def candidates(document: Document) -> list[str]:
 
 
 def _usable(form: FormEntry) -> bool:
-    return form["outputs"] != "differ" and all(blocker["id"] != NO_GRAPH for blocker in form["blockers"])
+    return form["outputs"] != "differ" and not _did_nothing(form)
+
+
+def _did_nothing(form: FormEntry) -> bool:
+    """Whether it was compiled to nothing: that it took another time than eager is chance."""
+    return any(blocker["id"] == NO_GRAPH for blocker in form["blockers"])
 
 
 def unit(document: Document) -> str:
@@ -89,13 +95,18 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 name=name,
                 step="-" if form["step_ms"] is None else units.milliseconds(form["step_ms"]),
                 range=span(form["low"], form["high"]),
-                speedup="" if now is None or not form["step_ms"] else _times(now / form["step_ms"]),
+                speedup=_speedup(form, now),
                 source=", ".join(filter(None, (form["source"], form["variant"], _mixed(document, name)))),
                 predicted=runs.beside(form) or _refuted(document, form),
                 pays_after=runs.pays_after(form),
                 blocked_by=blocked_by(form) or failure(form),
                 advised=document["recommendation"]["decided"] and name == advised_form(document),
             )
+
+
+def _speedup(form: FormEntry, now: float | None) -> str:
+    """Over the form in use; "" where one has no time, and of a form that is eager under a new name."""
+    return "" if now is None or not form["step_ms"] or _did_nothing(form) else _times(now / form["step_ms"])
 
 
 def _mixed(document: Document, name: str) -> str:
@@ -109,6 +120,15 @@ def _refuted(document: Document, form: FormEntry) -> str:
     eager = document["forms"].get("eager")
     told = document["trace"]["form"] == "eager" and eager is not None and eager["predicted"] is not None
     return "cannot run" if ran and told else ""
+
+
+def of_module(document: Document) -> str:
+    """Why forms ran of which the trace alone predicts that they cannot, in a sentence; or ""."""
+    ran = [name for name in FORMS if name in document["forms"] and _refuted(document, document["forms"][name])]
+    module = target_of(document["run"]["target"]).module if document["run"] else ""
+    if not ran or not module:
+        return ""
+    return f"Of {' and '.join(ran)}, {module} alone was measured; predicted is the whole step, which cannot run so."
 
 
 def blocked_by(form: FormEntry) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from tracelens.model import units
 from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS
-from tracelens.reporting.forms import ruled
+from tracelens.reporting.forms import of_module, ruled
 from tracelens.reporting.grid import Column
 from tracelens.reporting.printable import printable
 from tracelens.reporting.schema import Document
@@ -78,7 +78,8 @@ def _forms(document: Document) -> Iterator[str]:
     )
     if any(form["step_ms"] for form in document["forms"].values()):
         yield _table(columns, rows)
-    yield escaped(" ".join(filter(None, (runs.not_compared(document), runs.between_processes(document)))))
+    said = (runs.not_compared(document), of_module(document), runs.between_processes(document))
+    yield escaped(" ".join(filter(None, said)))
 
 
 def _next(document: Document) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Final
 from tracelens.model import units
 from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS, spread
+from tracelens.reporting.forms import of_module
 from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
 from tracelens.reporting.page import LEAST_WIDTH, Page
@@ -135,6 +136,7 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
         yield from page.text(f"{', '.join(names)}: {reason}", "      ", "    ")
     yield from page.text(runs.set_up(document), "    ")
     yield from page.text(runs.not_compared(document), "    ")
+    yield from page.text(of_module(document), "    ")
     yield from page.text(runs.between_processes(document), "    ")
 
 
