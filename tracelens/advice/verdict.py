@@ -27,7 +27,7 @@ both and they are within the tolerance: what is wrong with one is wrong with bot
 of which the host sets one, 0.66, are left independent]"""
 RANGE_SIGMAS: Final = 3.0
 """Standard deviations of a time's logarithm from low to high. [ranges hold about 91 % of the measured times that the
-constants were set on, and 75 % of those of steps not seen before; of 125 such verdicts 102 were right]"""
+constants were set on, fewer of those of steps not seen before: how many, the README counts under Accuracy]"""
 
 
 def choose(forms: Mapping[str, Form], now: str = "eager") -> str:
