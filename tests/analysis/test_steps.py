@@ -59,6 +59,48 @@ def test_a_like_first_step_or_one_of_two_is_kept(lengths: list[float]) -> None:
     assert len(find_steps(steps_of(lengths).trace(), 0).window.tiles) == len(lengths) - 1
 
 
+def ahead(steps: int, copied: float, kernel: float, count: int = 10, first: bool = True) -> TraceBuilder:
+    """Steps whose host takes 100 us to launch `count` kernels of some us, and a copy on a second stream that nothing
+    waits for, as the step's first launch or as its last."""
+    builder, free = TraceBuilder(), 0.0
+    for step in range(steps):
+        begun = 100 * step
+        builder.copy(begun if first else begun + 95, 1, at=begun + (6 if first else 99), runs=copied, stream=20)
+        for at in range(count):
+            called = begun + 5 + 9 * at
+            free = max(free, called + 4) + kernel
+            builder.launch("gemm", called, 1, at=free - kernel, runs=kernel)
+        builder.step(step, begun, 100)
+    return builder
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("steps", "kernel", "count"), [(3, 15, 10), (8, 15, 10), (3, 11, 10), (2, 500, 10), (3, 900, 1)]
+)
+def test_a_copy_ahead_of_its_use_begins_no_step_of_a_device_that_falls_behind(
+    steps: int, kernel: float, count: int, first: bool
+) -> None:
+    trace = ahead(steps, 60, kernel, count, first).trace()
+    tiles = tiles_us(find_steps(trace, 0))
+    assert len(tiles) == steps - 1
+    assert all(end - begin == pytest.approx(kernel * count, rel=0.05) for begin, end in tiles)
+
+
+def test_a_copy_ahead_of_its_use_begins_the_step_of_a_device_that_keeps_up() -> None:
+    steps = find_steps(ahead(4, 60, 8).trace(), 0)
+    assert tiles_us(steps) == [[6, 106], [106, 206], [206, 306]]
+
+
+def test_copies_that_keep_their_lead_begin_the_steps() -> None:
+    """Each is of the step after the next, and the device is done with none before."""
+    builder = TraceBuilder()
+    for step in range(5):
+        builder.step(step, 100 * step, 100).copy(100 * step, 1, at=100 * step + 5, runs=20, stream=20)
+        builder.launch("gemm", 100 * step + 10, 1, at=100 * step + 150, runs=95)
+    assert tiles_us(find_steps(builder.trace(), 0)) == [[100 * step + 5, 100 * step + 105] for step in range(4)]
+
+
 def test_a_single_step_runs_from_its_start_to_the_end_of_its_work() -> None:
     trace = TraceBuilder().step(7, 5, 60).launch("gemm", 20, 5, at=40, runs=50).op("aten::mm", 0, 1).trace()
     steps = find_steps(trace, 0)

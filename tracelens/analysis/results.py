@@ -27,7 +27,8 @@ class Steps:
     """The repeated work of one device and which device work each repetition launched."""
 
     window: Window
-    """One tile per counted step, from its first device event to the next step's first."""
+    """One tile per counted step, from its first device event to the next step's first; of the busiest stream where that
+    falls behind another."""
     owner: Int32s
     """(n events) Index of the tile whose step launched this device work or host call; ABSENT otherwise.
     By launch time, on any of the steps' threads: work may run after its tile has ended."""

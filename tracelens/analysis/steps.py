@@ -31,6 +31,10 @@ WARM_UP: Final = 1.15
 """A first step longer than this times the median of the others is left out."""
 STEPS_TO_JUDGE_WARM_UP: Final = 3
 """Fewer steps tell no first one that is unlike the others."""
+DRIFT: Final = 0.03
+"""Of the counted time, by how much a stream that keeps up with another may drift from it. [judgement; a pipelined
+training step: 2.0 %]"""
+_NEVER: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +99,7 @@ def _launched(trace: Trace, rows: Int64s) -> Int64s:
 
 
 def _from_marks(work: _Work, marks: Marks | None) -> Steps | None:
-    """Steps between marks, from first device event to first device event; None where they launched no work."""
+    """Steps between marks, from the begin of one's device work to that of the next; None where they launched none."""
     if marks is None:
         return None
     marks, first = _working(work.trace, work.linked, marks)
@@ -119,15 +123,12 @@ def _repeated(work: _Work, marks: Marks | None) -> Steps | None:
 
 
 def _working(trace: Trace, linked: Int64s, marks: Marks) -> tuple[Marks, Int64s]:
-    """The marks whose work starts after that of all before, and the start of each one's first device event that has a
-    time."""
+    """The marks whose work begins after that of all before, and when each one's does; of what has a time."""
     linked = linked[~misplaced_work(trace)[linked]]
-    none = np.iinfo(np.int64).max
     step = np.searchsorted(marks.start, _launched(trace, linked), side="right") - 1
-    mine = np.flatnonzero((step >= 0) & (_launched(trace, linked) < marks.end))
-    first = np.full(len(marks.start), none)
-    np.minimum.at(first, step[mine], trace.events.start[linked[mine]])
-    works = np.flatnonzero(first != none)
+    mine = (step >= 0) & (_launched(trace, linked) < marks.end)
+    first = _begun(trace, linked[mine], step[mine], len(marks.start))
+    works = np.flatnonzero(first != _NEVER)
     later = works[np.append(True, first[works][1:] > np.maximum.accumulate(first[works])[:-1])[: len(works)]]
     notes = marks.notes
     if len(works) < len(first):
@@ -135,6 +136,44 @@ def _working(trace: Trace, linked: Int64s, marks: Marks) -> tuple[Marks, Int64s]
     if len(later) < len(works):
         notes += (f"{_count(len(works) - len(later), 'step')} joined with the one before: device work out of order",)
     return dataclasses.replace(marks, start=marks.start[later], notes=notes), first[later]
+
+
+def _begun(trace: Trace, rows: Int64s, step: Int64s, count: int) -> Int64s:
+    """When each of the steps that launched these rows begins on the device; _NEVER where it has none of them.
+
+    With its first event; where the busiest stream falls behind another one, as behind copies that nothing waits for,
+    with its first one on that stream: the time between two steps would be the host's, and hold no step's work."""
+    events = trace.events
+    first = _firsts(step, events.start[rows], count)
+    on = _busiest_stream(trace, rows)
+    lead, done = _firsts(step[on], events.start[rows[on]], count), np.zeros(count, dtype=np.int64)
+    np.maximum.at(done, step[on], events.end[rows[on]])
+    return np.where(lead == _NEVER, first, lead) if _falls_behind(first, lead, done) else first
+
+
+def _falls_behind(first: Int64s, lead: Int64s, done: Int64s) -> bool:
+    """Whether steps begin before the busiest stream is done with the one before, and that stream's begin further and
+    further from their first events."""
+    works = np.flatnonzero(lead != _NEVER)
+    first, lead, done = first[works], lead[works], done[works]
+    if len(works) < 2 or not (first[1:] < np.maximum.accumulate(done)[:-1]).any():
+        return False
+    whole = first[-1] - first[0]
+    return bool(abs(lead[-1] - lead[0] - whole) > DRIFT * whole)
+
+
+def _firsts(step: Int64s, start: Int64s, count: int) -> Int64s:
+    first = np.full(count, _NEVER)
+    np.minimum.at(first, step, start)
+    return first
+
+
+def _busiest_stream(trace: Trace, rows: Int64s) -> Bools:
+    """Mask of the rows on the stream that works longest."""
+    stream, of = np.unique(trace.events.stream[rows], return_inverse=True)
+    if len(stream) < 2:
+        return np.ones(len(rows), dtype=np.bool_)
+    return of == np.argmax(np.bincount(of, trace.events.duration[rows]))
 
 
 def _warm_up(tiles: Int64s) -> str:
