@@ -8,7 +8,7 @@ from math import inf
 import pytest
 
 from tests.advice.cases.beats import loader, pause
-from tests.advice.story import Beat, Clock, analysis, call, fork, gemm, item, op, pointwise
+from tests.advice.story import Beat, Clock, analysis, call, fork, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice import constants as C
@@ -19,6 +19,7 @@ from tracelens.advice.inputs import input_copies, tree_copies
 from tracelens.advice.region import Region, find_region
 from tracelens.advice.replay import predict_replay
 from tracelens.advice.schedule import eager_period, graph_spacing
+from tracelens.analysis import analyze
 from tracelens.model.events import ABSENT
 
 SMALL = [4, 1, 1]
@@ -294,6 +295,18 @@ def test_streams_that_were_queued_ahead_overlap_no_more_than_they_did() -> None:
     assert known.span(0.0).least == pytest.approx(600_000, rel=0.1)
     assert hurried.span(0.0).least == pytest.approx(300_000)
     assert predict_eager(known).mid > 1.5 * predict_eager(hurried).mid
+
+
+@pytest.mark.parametrize("span", [(0, 480_000), (480_000, 960_000)])
+def test_eager_takes_no_less_than_its_busiest_stream_works(span: tuple[int, int]) -> None:
+    """The host launches the work of twice the range in it."""
+    seen = analyze(told(*[gemm(40)] * 20, *[gemm(20, stream=13)] * 2).trace(), span=span)
+    region = find_region(seen)
+    assert region is not None
+    busiest = region.duration[region.stream == 7].sum() / 1e6
+    eager = advise(seen).forms["eager"]
+    assert eager.step_ms is not None
+    assert eager.step_ms >= busiest > 0.48
 
 
 def test_a_stream_idles_for_the_host_up_to_a_latency_after_a_launch() -> None:

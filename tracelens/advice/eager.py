@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.facts import Facts
 from tracelens.advice.host_time import untraced
+from tracelens.advice.region import Region
 from tracelens.advice.schedule import eager_period, queued
 from tracelens.advice.terms import slower
 
@@ -31,17 +34,24 @@ def predict_eager(facts: Facts) -> Estimate:
 
 
 def as_recorded(facts: Facts, own: Estimate) -> Estimate:
-    """The time of the trace's own form, no slower than it was traced, as profiling only ever slows a step.
+    """The time of the trace's own form, no slower than it was traced, as profiling only ever slows a step; but no
+    faster than its busiest stream works, as other work may run in a range than it launches.
 
     The range begins no lower than what its kernels took one after the other. Its end leaves room for how much runs
     differ, and for the power limit that a few traced steps do not meet, where matrix work can reach it. Where half of
     the steps are longer than their work explains, it holds the mean of each half."""
     limit = facts.sustained
     slack = limit.high / limit.mid if limit.high > C.DEVICE_SPREAD[1] else C.BETWEEN_RUNS
-    recorded = limit.mid * facts.region.recorded
+    recorded = limit.mid * max(facts.region.recorded, _busiest(facts.region))
     known = _no_shorter(own.at_most(recorded, slack), limit.low * facts.span(0.0).least)
     known = _reaching(facts.region.halves, known)
     return known.told("min({}, recorded_ns)", "as_recorded", recorded_ns=recorded) if recorded < own.mid else known
+
+
+def _busiest(region: Region) -> float:
+    """Ns of device work on the stream that works longest."""
+    of = np.unique(region.stream, return_inverse=True)[1]
+    return float(np.bincount(of, region.duration).max(initial=0.0))
 
 
 def _no_shorter(known: Estimate, least: float) -> Estimate:
