@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.snippet import target_of
-from tracelens.advice.terms import RULES
+from tracelens.advice.terms import DEVICE, RULES
 from tracelens.model import units
 from tracelens.model.forms import FORMS
 from tracelens.reporting import runs
@@ -17,6 +17,10 @@ from tracelens.reporting.schema import Document, FormEntry
 
 NO_GAIN: Final = 0.97
 """A form that takes at least this share of the trace's own form is not worth its trouble."""
+SLOWER: Final = 0.005
+"""Share by which a form takes longer than the one in use from which its speed-up is not shown as 1.00x."""
+MOSTLY: Final = 0.5
+"""Part of what a form takes longer from which its copies are why."""
 SHOWN_REASONS: Final = 4
 """Blockers told of one form; --json has them all."""
 ERROR_CELLS: Final = 200
@@ -139,18 +143,36 @@ def blocked_by(form: FormEntry) -> str:
 
 
 def blocked_forms(document: Document) -> dict[str, list[str]]:
-    """Forms by what blocks them, and by the rule that decides their time: what several have in common is said once."""
+    """Forms by what blocks them and what decides or adds to their time: what several have in common is said once."""
     found: dict[str, list[str]] = {}
     for row in form_rows(document):
-        for reason in filter(None, (row.blocked_by, ruled(document["forms"][row.name]))):
+        for reason in reasons(document, row):
             found.setdefault(reason, []).append(row.name)
     return found
+
+
+def reasons(document: Document, row: FormRow) -> list[str]:
+    """What blocks a form, the rule that decides its time, and the copies that make it slower than the form in use."""
+    form, own = document["forms"][row.name], document["forms"].get(own_form(document))
+    return list(filter(None, (row.blocked_by, ruled(form), _copied(form, own))))
 
 
 def ruled(form: FormEntry) -> str:
     """The rule that decides a predicted time in place of host and device; "" where none does."""
     predicted = form["source"] == "predicted" and form["step_ms"] is not None
     return RULES.get(form["terms"]["decided_by"], "") if predicted and form["terms"] else ""
+
+
+def _copied(form: FormEntry, own: FormEntry | None) -> str:
+    """That copies of its inputs make a replayed form slower than the form in use; "" where they do not."""
+    terms, now = form["terms"], own["step_ms"] if own else None
+    if form["source"] != "predicted" or not terms or not form["step_ms"] or not now:
+        return ""
+    longer, copies = form["step_ms"] - now, terms["values"].get("input_copies_ns", 0.0)
+    mostly = terms["decided_by"] == DEVICE and copies / units.NS_PER_MS >= MOSTLY * longer
+    if not mostly or longer < SLOWER * now:
+        return ""
+    return f"each replay first copies its inputs into the graph's buffers, {units.duration(round(copies))}"
 
 
 def short(message: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from tracelens.model import units
 from tracelens.reporting import phrases, runs
 from tracelens.reporting.bars import LOOKS
-from tracelens.reporting.forms import of_module, ruled
+from tracelens.reporting.forms import of_module, reasons
 from tracelens.reporting.grid import Column
 from tracelens.reporting.printable import printable
 from tracelens.reporting.schema import Document
@@ -72,7 +72,7 @@ def _forms(document: Document) -> Iterator[str]:
             f"**{row.name}**" if row.advised else row.name,
             *map(escaped, row[1:5]),
             *([row.predicted, row.pays_after] if document["run"] else []),
-            escaped("; ".join(filter(None, (row.blocked_by, ruled(document["forms"][row.name]))))),
+            escaped("; ".join(reasons(document, row))),
         ]
         for row in phrases.form_rows(document)
     )
