@@ -27,6 +27,9 @@ MIXED: Final = 0.6
 """Left where part of the step is compiled or replayed already. [judgement]"""
 UNREPEATED: Final = 0.7
 """Left where the trace shows no step that repeats: one step, one stretch, or the whole as one. [judgement]"""
+UNIT: Final = 0.7
+"""Left where the step is a unit of launches that repeats, which may be but a layer of it: a part gains what the whole
+need not, as kernels fuse across parts. [judgement]"""
 BY_NAME: Final = 0.6
 """Left where the step is replayed already, so that kernels are known by name only, without operators. [H200: 3 of 6
 such times were over 3 times off]"""
@@ -110,6 +113,7 @@ DOUBTS: Final[Mapping[str, tuple[float, Callable[[Case], bool]]]] = {
     "stray": (STRAY, _is_stray),
     "mixed": (MIXED, lambda case: case.analysis.form == "mixed"),
     "unrepeated": (UNREPEATED, _is_unrepeated),
+    "unit": (UNIT, lambda case: case.analysis.window.kind == "period"),
     "by_name": (BY_NAME, _is_by_name),
     "untold": (UNTOLD, _is_untold),
     "slow_rates": (SLOW_RATES, _is_slow),

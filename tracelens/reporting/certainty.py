@@ -17,6 +17,7 @@ DOUBTS: Final[Mapping[str, str]] = {
     "stray": "what may prevent a capture is in some steps only",
     "mixed": "part of the step is compiled or replayed already",
     "unrepeated": "no step repeats",
+    "unit": "the unit that repeats may be part of the step",
     "by_name": "kernels are known by name only",
     "untold": "the trace does not tell of every form",
     "slow_rates": "kernels run slower than the device should run them",
