@@ -232,7 +232,7 @@ def test_the_period_of_the_launches_is_the_last_resort() -> None:
     assert (steps.window.kind, steps.window.name) == ("period", "repeated unit of 4 launches")
     assert tiles_us(steps) == [[8, 108], [108, 208], [208, 308], [308, 408]]
     assert owned(trace, steps, "softmax") == [0, 1, 2, 3, ABSENT]
-    assert "it may be a layer" in steps.notes[0]
+    assert steps.notes[0].endswith("a unit of 4 launches that repeats 5 times; it may be a layer")
 
 
 def test_a_graph_launch_counts_as_one() -> None:

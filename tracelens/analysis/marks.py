@@ -149,7 +149,7 @@ def launch_period(trace: Trace, rows: Int64s) -> Marks | None:
     if period is None:
         return None
     unit = f"{period.launches} launch{'es' if period.launches > 1 else ''}"
-    note = f"no annotated steps: a unit of {unit} that repeats {period.repeats:.1f} times; it may be a layer"
+    note = f"no annotated steps: a unit of {unit} that repeats {round(period.repeats, 1):g} times; it may be a layer"
     return Marks("period", f"repeated unit of {unit}", period.start, recorded_end(trace) + 1, (note,))
 
 
