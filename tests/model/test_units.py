@@ -62,6 +62,13 @@ def test_a_range_of_durations_has_one_unit() -> None:
     assert units.durations(5_000, 5_000) == "5.00 us"
 
 
+def test_zero_is_a_time_without_a_unit() -> None:
+    assert units.parse_duration(" 0 ") == 0
+    assert units.parse_span("0..5ms") == (0, 5_000_000)
+    with pytest.raises(ValueError, match=r"the range 0\.\.0 is empty"):
+        units.parse_span("0..0")
+
+
 def test_a_small_share_is_not_nothing() -> None:
     assert units.share(0.0) == "0.0 %"
     assert units.share(0.0001) == "<0.1 %"

@@ -78,7 +78,9 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Ns of a length of time with its unit ("12ms", "1.5 s"), exactly; ValueError otherwise."""
+    """Ns of a length of time with its unit ("12ms", "1.5 s"), exactly; zero needs none. ValueError otherwise."""
+    if text.strip() == "0":
+        return 0
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a time with a unit (12ms, 350us, 1.5s)")
