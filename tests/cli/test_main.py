@@ -401,6 +401,12 @@ def test_names_and_numbers_of_any_length_are_one_line(
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["", ".md", ".JSON"])
+def test_a_report_without_a_name_is_told_that_it_needs_one(name: str, trace: Path, capsys: Capture) -> None:
+    assert main(["report", str(trace), "-o", name]) == ExitCode.USAGE
+    assert "-o needs a file's name that ends in one of .md, .txt, .json, .csv" in capsys.readouterr().err
+
+
 def test_a_name_as_long_as_a_file_may_have_is_written(trace: Path, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / ("b" * 252 + ".md")
     assert main(["report", str(trace), "-o", str(path)]) == ExitCode.OK

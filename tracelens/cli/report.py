@@ -151,6 +151,8 @@ def _format(options: argparse.Namespace) -> str:
     if options.output is None:
         return ".json" if options.json else ".csv" if options.table else ".txt"
     suffix = options.output.suffix.lower()
+    if not options.output.name or options.output.name.lower() in SUFFIXES:
+        raise UsageError(f"-o needs a file's name that ends in one of {', '.join(SUFFIXES)}")
     if suffix not in SUFFIXES:
         raise UsageError(f"-o {options.output}: the name ends in none of {', '.join(SUFFIXES)}")
     if options.json and suffix != ".json":
