@@ -163,7 +163,8 @@ def _comparable(trace: Trace, runs: dict[int, Int64s], lacking: Bools, typical: 
 
 def _usual(runs: dict[int, Int64s], alike: list[Int64s], typical: Bools) -> list[Int64s]:
     """Those of the runs that are compared which are of typical steps; all where none is."""
-    return [run for step, run in runs.items() if typical[step] and any(run is one for one in alike)] or alike
+    compared = {id(run) for run in alike}
+    return [run for step, run in runs.items() if typical[step] and id(run) in compared] or alike
 
 
 def _per_step(analysis: Analysis, ns: int) -> float:

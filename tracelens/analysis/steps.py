@@ -170,9 +170,10 @@ def _firsts(step: Int64s, start: Int64s, count: int) -> Int64s:
 
 def _busiest_stream(trace: Trace, rows: Int64s) -> Bools:
     """Mask of the rows on the stream that works longest."""
-    stream, of = np.unique(trace.events.stream[rows], return_inverse=True)
-    if len(stream) < 2:
+    stream = trace.events.stream[rows]
+    if not len(rows) or (stream == stream[0]).all():
         return np.ones(len(rows), dtype=np.bool_)
+    of = np.unique(stream, return_inverse=True)[1]
     return of == np.argmax(np.bincount(of, trace.events.duration[rows]))
 
 

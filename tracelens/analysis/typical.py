@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.analysis.attribution import attribute
-from tracelens.analysis.results import Analysis, Steps
+from tracelens.analysis.results import Analysis
 from tracelens.analysis.work import owned_work
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Floats, Int32s, Int64s, Trace
@@ -52,7 +52,7 @@ def typical_steps(analysis: Analysis) -> Bools:
     steps, short = analysis.steps, _short_steps(analysis)
     if short.all() or _are_halves(short):
         return np.ones(len(short), dtype=np.bool_)
-    both = short & (_over_usual(steps.host) <= PAUSED * _work(analysis, steps))
+    both = short & (_over_usual(steps.host) <= PAUSED * _work(analysis))
     return both if both.any() else short
 
 
@@ -68,7 +68,7 @@ def _short_steps(analysis: Analysis) -> Bools:
     """(counted steps) Whether a step's tile is no longer than PAUSED times the median's, or than its work explains."""
     tile = _over_usual(analysis.steps.window.tiles)
     every = tile.max(initial=0.0) <= PAUSED
-    return np.ones(len(tile), dtype=np.bool_) if every else tile <= PAUSED * _work(analysis, analysis.steps)
+    return np.ones(len(tile), dtype=np.bool_) if every else tile <= PAUSED * _work(analysis)
 
 
 def _are_halves(short: Bools) -> bool:
@@ -81,10 +81,11 @@ def _over_usual(spans: Int64s) -> Floats:
     return _over_median(lengths(spans).astype(float))
 
 
-def _work(analysis: Analysis, steps: Steps) -> Floats:
+@once
+def _work(analysis: Analysis) -> Floats:
     """How many times the median step's work each step has, in launches or device time, but 1 at least. Device time is
     no more work where a step launches what most do: the same kernels of the same sizes took longer."""
-    events = analysis.trace.events
+    events, steps = analysis.trace.events, analysis.steps
     rows = owned_work(analysis.trace, steps, analysis.device)
     owner, count = steps.owner[rows], len(steps.window.tiles)
     pieces = np.bincount(owner, minlength=count).astype(np.float64)
