@@ -219,6 +219,7 @@ def _dispatching(analysis: Analysis) -> Int64s:
     return union(events.start[rows], events.end[rows])
 
 
+@once
 def _launching(analysis: Analysis) -> Bools:
     """Per event, whether it is of a thread that launches."""
     return launching_threads(analysis.trace, analysis.steps.threads).take(analysis.trace.events.lane)

@@ -19,7 +19,14 @@ _SURE = (Category.OPERATOR, Category.RUNTIME, Category.KERNEL, Category.COPY, Ca
 
 def device_rows(trace: Trace, device: int) -> Int64s:
     """Rows of a device's work, in file order."""
-    return np.flatnonzero(trace.events.device_work() & (trace.events.device == device))
+    rows = _work(trace)
+    return rows[trace.events.device[rows] == device]
+
+
+@once
+def _work(trace: Trace) -> Int64s:
+    """Rows of the work of all devices."""
+    return np.flatnonzero(trace.events.device_work())
 
 
 def misplaced(trace: Trace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import partial
 from typing import Final
 
@@ -16,6 +15,7 @@ from tracelens.analysis.marks import STEP_NUMBER
 from tracelens.analysis.parts import Part
 from tracelens.analysis.threads import Threads
 from tracelens.analysis.waits import blocking_waits
+from tracelens.model.codes import Code
 from tracelens.model.events import ABSENT, SUBMITS, Bools, Bytes, Category, Int32s, Int64s, Role, Trace, among
 from tracelens.model.masks import mask_of
 from tracelens.model.names import tell_alike
@@ -24,7 +24,7 @@ from tracelens.model.once import once
 from tracelens.model.segments import Edges, Segments, by_rank
 
 
-class Activity(IntEnum):
+class Activity(Code):
     """What a host event says about the time it fills, by precedence."""
 
     WAIT = 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from tracelens.model.codes import Code
 
 
-class Part(IntEnum):
+class Part(Code):
     """A part of the attribution; its name is class and part."""
 
     KERNEL_COMPUTE = 0

@@ -12,7 +12,7 @@ import numpy as np
 from tracelens.analysis.table import Table
 from tracelens.analysis.threads import Threads
 from tracelens.model.events import Bytes, Int32s, Int64s, Trace, among
-from tracelens.model.intervals import union
+from tracelens.model.intervals import joined
 from tracelens.model.units import NS_PER_MS
 from tracelens.model.windows import Window
 
@@ -57,7 +57,7 @@ class Timeline:
     def within(self, *parts: int) -> Int64s:
         """Interval set of the time in some parts, in ns."""
         rows = np.flatnonzero(among(self.part, parts))
-        return union(self.start[rows], self.end[rows])
+        return joined(self.start[rows], self.end[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

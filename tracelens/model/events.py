@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.model.codes import Code
 from tracelens.model.once import once
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ NO_STREAM = -(2**31)
 """A stream the trace does not give (streams themselves may be negative)."""
 
 
-class Category(IntEnum):
+class Category(Code):
     """What an event is, in one vocabulary for every profiler era and vendor."""
 
     OTHER = 0
@@ -52,7 +52,7 @@ class Category(IntEnum):
     COUNTER = 15
 
 
-class Role(IntEnum):
+class Role(Code):
     """What a RUNTIME call does."""
 
     NONE = 0
@@ -84,11 +84,11 @@ COMPLETE = ord("X")
 """The phase of an event with its own duration."""
 
 
-def among(codes: Bytes, wanted: Iterable[int]) -> Bools:
+def among(codes: Bytes, wanted: Iterable[Code]) -> Bools:
     """Mask of the codes (categories, roles, parts) that are wanted: np.isin for few codes of a byte each."""
     found = np.zeros(codes.shape, dtype=np.bool_)
     for code in wanted:
-        found |= codes == int(code)  # an IntEnum itself would be compared in 64 bits
+        found |= codes == code
     return found
 
 

@@ -18,7 +18,7 @@ def empty() -> Int64s:
 def union(start: Int64s, end: Int64s) -> Int64s:
     """Interval set covered by any of the intervals, in any order; touching ones are joined."""
     solid = np.flatnonzero(end > start)
-    starts, reach = start[solid], end[solid]
+    starts, reach = start.take(solid), end.take(solid)
     if not len(starts):
         return empty()
     if not _ascend(starts):
@@ -27,7 +27,15 @@ def union(start: Int64s, end: Int64s) -> Int64s:
     np.maximum.accumulate(reach, out=reach)
     first = np.flatnonzero(np.append(True, starts[1:] > reach[:-1]))
     last = np.append(first[1:], len(starts)) - 1
-    return np.column_stack((starts[first], reach[last]))
+    return np.column_stack((starts.take(first), reach.take(last)))
+
+
+def joined(start: Int64s, end: Int64s) -> Int64s:
+    """The same of ascending disjoint intervals, none of them empty."""
+    if not len(start):
+        return empty()
+    apart = np.flatnonzero(start[1:] > end[:-1])
+    return np.column_stack((start[np.append(0, apart + 1)], end[np.append(apart, len(end) - 1)]))
 
 
 def complement(intervals: Int64s, low: int, high: int) -> Int64s:

@@ -23,47 +23,50 @@ def tell_names(
     trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
 ) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`."""
-    codes = trace.events.name[rows]
-    return _told(trace, codes, tell, dtype).take(codes)
+    codes = trace.events.name.take(rows)
+    return _told(trace, distinct(codes, len(trace.names)), tell, dtype).take(codes)
 
 
 def tell_alike(
     trace: Trace, rows: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike = object
 ) -> npt.NDArray[Any]:
     """`tell` of the name of each event in `rows`, where no number at a name's end changes the answer."""
-    return _tell_alike(trace, trace.events.name[rows], tell, dtype)
+    return _tell_alike(trace, trace.events.name.take(rows), tell, dtype)
 
 
 def _tell_alike(
     trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
 ) -> npt.NDArray[Any]:
-    names = _names_of(trace, codes)
-    stems = alike(trace)[names]
-    told = _told(trace, stems, tell, dtype)
+    names, stems, asked = _stems_of(trace, codes)
+    told = _told(trace, asked, tell, dtype)
     told[names] = told[stems]
     return told.take(codes)
 
 
-def _told(
-    trace: Trace, codes: npt.NDArray[np.integer], tell: Callable[[str], Any], dtype: npt.DTypeLike
-) -> npt.NDArray[Any]:
-    """`tell` of the trace's names, of those that are among the codes."""
-    asked: list[int] = distinct(codes, len(trace.names)).tolist()
+def _told(trace: Trace, asked: Int64s, tell: Callable[[str], Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """`tell` of those of the trace's names that are asked for."""
     told = np.empty(len(trace.names), dtype=dtype)
-    told[asked] = [tell(trace.names[name]) for name in asked]
+    told[asked] = [tell(trace.names[name]) for name in asked.tolist()]
     return told
 
 
-def _names_of(trace: Trace, codes: npt.NDArray[np.integer]) -> Int64s:
-    """All names that are among the codes, or that events bear, whichever takes less to find."""
-    borne = _borne(trace)
-    return borne if len(borne) < len(codes) else distinct(codes, len(trace.names))
+def _stems_of(trace: Trace, codes: npt.NDArray[np.integer]) -> tuple[Int64s, Int64s, Int64s]:
+    """Names, the first one that is alike to each, and these by themselves: of the names among the codes, or of those
+    that events bear, whichever takes less to find."""
+    if len(_borne(trace)[0]) < len(codes):
+        return _borne(trace)
+    return _with_stems(trace, distinct(codes, len(trace.names)))
+
+
+def _with_stems(trace: Trace, names: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    stems = alike(trace)[names]
+    return names, stems, distinct(stems, len(trace.names))
 
 
 @once
-def _borne(trace: Trace) -> Int64s:
-    """The names that events bear; others of the trace's names are of their arguments."""
-    return distinct(trace.events.name, len(trace.names))
+def _borne(trace: Trace) -> tuple[Int64s, Int64s, Int64s]:
+    """Of the names that events bear; others of the trace's names are of their arguments."""
+    return _with_stems(trace, distinct(trace.events.name, len(trace.names)))
 
 
 @once

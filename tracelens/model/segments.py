@@ -88,7 +88,7 @@ class Edges:
         event = solid[np.concatenate((closed, begun))]
         del begin, close, begun, closed
         order = np.argsort(time, kind="stable")
-        return cls(stride, end, time[order], event[order], order >= len(solid))
+        return cls(stride, end, time.take(order), event.take(order), order >= len(solid))
 
     def among(self, events: Int64s) -> Edges:
         """Of some of the events, in their order, counted anew."""
@@ -96,7 +96,7 @@ class Edges:
         number[events] = np.arange(len(events))
         event = number.take(self.event)
         kept = np.flatnonzero(event != ABSENT)
-        return Edges(self.stride, self.end[events], self.time[kept], event[kept], self.begins[kept])
+        return Edges(self.stride, self.end[events], self.time.take(kept), event.take(kept), self.begins.take(kept))
 
     def innermost(self, parent: Int64s) -> Segments:
         """At each instant, the index of the event begun last that is still open; parent is what `enclosing` finds."""
@@ -105,7 +105,7 @@ class Edges:
         time, event = self.time[kept], self.event[kept]
         state = np.where(self.begins[kept], event, after_close.astype(np.int32).take(event))
         held = np.flatnonzero((state[:-1] != ABSENT) & (time[1:] > time[:-1]))
-        return Segments(self.stride, time[held], time[held + 1], state[held])
+        return Segments(self.stride, time.take(held), time[1:].take(held), state.take(held))
 
 
 def _in_closing_order(begun: Int64s, close: Int64s) -> Int64s:
