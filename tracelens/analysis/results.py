@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracelens.analysis.parts import Part
 from tracelens.analysis.table import Table
 from tracelens.analysis.threads import Threads
 from tracelens.model.events import Bytes, Int32s, Int64s, Trace, among
@@ -54,7 +55,7 @@ class Timeline:
     gap: Int32s
     """Index into Gaps of the gap that the piece belongs to; ABSENT while the device is busy."""
 
-    def within(self, *parts: int) -> Int64s:
+    def within(self, *parts: Part) -> Int64s:
         """Interval set of the time in some parts, in ns."""
         rows = np.flatnonzero(among(self.part, parts))
         return joined(self.start[rows], self.end[rows])

@@ -46,7 +46,8 @@ def _tell_alike(
 def _told(trace: Trace, asked: Int64s, tell: Callable[[str], Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """`tell` of those of the trace's names that are asked for."""
     told = np.empty(len(trace.names), dtype=dtype)
-    told[asked] = [tell(trace.names[name]) for name in asked.tolist()]
+    numbers: list[int] = asked.tolist()
+    told[numbers] = [tell(trace.names[name]) for name in numbers]
     return told
 
 

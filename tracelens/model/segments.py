@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tracelens.model.codes import Code
 from tracelens.model.events import ABSENT, Bools, Bytes, Int32s, Int64s
 from tracelens.model.intervals import foremost
 from tracelens.model.nesting import by_start, in_a_row
@@ -24,7 +25,7 @@ class Segments:
     end: Int64s
     value: npt.NDArray[Any]
 
-    def at(self, group: npt.NDArray[np.integer], time: Int64s, missing: int) -> npt.NDArray[Any]:
+    def at(self, group: npt.NDArray[np.integer], time: Int64s, missing: int | Code) -> npt.NDArray[Any]:
         """Value that holds in each group at each time (ns), `missing` where none does."""
         if not len(self.start):
             return np.full(len(time), missing, dtype=self.value.dtype)
