@@ -91,7 +91,7 @@ def test_a_session_from_the_verdict_to_the_event(
 ) -> None:
     terminal = Terminal(tmp_path, size, [eager.name])
     terminals.append(terminal)
-    terminal.wait("Overview" if size[0] > 100 else "Over", "Four ways to run the step", "What costs most")
+    terminal.wait("Overview" if size[0] > 100 else "Over", "Four ways to run the step")
     terminal.press("G")
     terminal.wait("gap g-", "dispatch.python", "filled by")
     terminal.press("[")
@@ -126,21 +126,21 @@ def test_a_signal_leaves_the_terminal_as_it_was(
 ) -> None:
     terminal = Terminal(tmp_path, (80, 24), [eager.name])
     terminals.append(terminal)
-    terminal.wait("What costs most")
+    terminal.wait("Four ways to run the step")
     os.kill(terminal.program(), ending)
     screen = terminal.wait("code 130", "\necho")
     assert "Traceback" not in screen
-    assert "What costs most" not in screen
+    assert "Four ways to run the step" not in screen
 
 
 def test_a_window_that_grew_shows_the_shell_alone_again(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
     terminal = Terminal(tmp_path, (80, 24), [eager.name])
     terminals.append(terminal)
-    terminal.wait("What costs most")
+    terminal.wait("Four ways to run the step")
     terminal.resize(50, 12)
     terminal.wait("tracelens needs a terminal")
     terminal.resize(200, 50)
-    terminal.wait("1 Overview", "What costs most")
+    terminal.wait("1 Overview", "Four ways to run the step")
     terminal.press("q")
     screen = terminal.wait("code 0", "\necho")
     assert [line for line in screen.splitlines() if line.strip()] == ["code 0", "echo"]
@@ -150,7 +150,7 @@ def test_what_is_copied_reaches_the_clipboard_oftmux(tmp_path: Path, eager: Path
     terminal = Terminal(tmp_path, (80, 24), [eager.name])
     terminals.append(terminal)
     terminal.tmux("set-option", "-g", "set-clipboard", "on")
-    terminal.wait("What costs most")
+    terminal.wait("Four ways to run the step")
     terminal.press("G")
     terminal.wait("gap g-")
     terminal.press("Y")
@@ -161,7 +161,7 @@ def test_what_is_copied_reaches_the_clipboard_oftmux(tmp_path: Path, eager: Path
 def test_a_process_that_was_stopped_goes_on_and_ends(tmp_path: Path, eager: Path, terminals: list[Terminal]) -> None:
     terminal = Terminal(tmp_path, (80, 24), [eager.name])
     terminals.append(terminal)
-    terminal.wait("What costs most")
+    terminal.wait("Four ways to run the step")
     for number in (signal.SIGSTOP, signal.SIGCONT):
         os.kill(terminal.program(), number)
         time.sleep(0.2)
