@@ -6,7 +6,8 @@ import pytest
 
 from tests.advice.cases.beats import inside
 from tests.advice.compiling import BIG, compiled
-from tests.advice.story import Beat, op, pointwise
+from tests.advice.story import Beat, analysis, item, op, pointwise
+from tracelens.advice import advise
 
 ENGINE = "autograd::engine::evaluate_function:"
 WORK = [pointwise(50, BIG)] * 6
@@ -29,6 +30,25 @@ def test_a_loop_that_calls_recurrent_layers_stays_eager() -> None:
 
 def test_a_few_recurrent_layers_are_no_loop() -> None:
     assert compiled(*WORK, *layers(2)).library_kernels == 2
+
+
+def test_what_is_around_recurrent_layers_is_compiled() -> None:
+    around = [pointwise(50, BIG)] * 20
+    found = advise(analysis(*around, *layers(1), *around, item())).forms
+    eager, compiled_ms, both = (found[form].step_ms for form in ("eager", "compile", "both"))
+    assert eager is not None
+    assert compiled_ms is not None
+    assert both is not None
+    assert compiled_ms < 0.5 * eager
+    assert compiled_ms < both < 1.2 * compiled_ms
+
+
+def test_recurrent_layers_add_regions() -> None:
+    calls = [op(name, 30, kernel="a_kernel", host=20) for name in ("aten::_cudnn_rnn", "aten::linalg_qr")]
+    host = [advise(analysis(call, item())).forms["compile"].terms for call in calls]
+    assert host[0] is not None
+    assert host[1] is not None
+    assert host[0].values["guards_ns"] == 3 * host[1].values["guards_ns"]
 
 
 def test_a_backward_that_runs_the_engine_itself_stays_eager() -> None:

@@ -20,7 +20,7 @@ WRONG = {
     "validation": 1,
     "unseen": 1,
     "third": 1,
-    "fourth": 1,
+    "fourth": 0,
     "fifth": 1,
     "sixth": 1,
     "seventh": 1,

@@ -9,7 +9,6 @@ import pytest
 from tests.advice.story import analysis, op
 from tracelens.advice import constants as C
 from tracelens.advice.compiled import predict_compile
-from tracelens.advice.eager import predict_eager
 from tracelens.advice.facts import Facts, facts_of
 from tracelens.advice.fusion import compile_device
 from tracelens.advice.host_time import slowness
@@ -26,7 +25,7 @@ def facts(call: float, busy: float) -> Facts:
 def test_compiled_code_is_as_much_slower_as_launch_calls_that_wait_for_nothing(times: float) -> None:
     usual, slow = facts(C.CALL_RANGE[1], 0.1), facts(times * C.CALL_RANGE[1], 0.1)
     assert slowness(slow.region) == pytest.approx(times)
-    taken = [predict_compile(found, compile_device(found), predict_eager(found), 1).mid for found in (usual, slow)]
+    taken = [predict_compile(found, compile_device(found), 1).mid for found in (usual, slow)]
     assert taken[1] == pytest.approx(times * taken[0], rel=0.05)
 
 

@@ -17,7 +17,6 @@ from tracelens.advice.host_time import (
     after_waits,
     at_floor,
     call_gauge,
-    host_scale,
     launch_gauge,
     outside_beside,
     records,
@@ -37,6 +36,9 @@ from tracelens.model.nesting import nearest
 TURNS_SPREAD: Final = (0.3, 2.6)
 """Range of what host and device wait for each other around its estimate. [H200, 33 steps under reduce-overhead: 0.1 to
 2.7, four fifths of them from 0.3; median 1.0]"""
+RECURRENT_PIECES: Final = 2
+"""Regions that a call of recurrent layers adds: the statement that holds it is left to eager, and what is behind is
+resumed. [Dynamo's step_graph_break; H200, as traced of one step]"""
 UNCERTAIN: Final = 1.5
 """Widens the range of generated kernels whose shapes or bandwidth the trace does not show. [judgement]"""
 
@@ -50,13 +52,10 @@ class Both:
     """"manual": capture the compiled step; "reduce-overhead": the compiler's own graphs."""
 
 
-def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: int) -> Estimate:
+def predict_compile(facts: Facts, compiled: Compiled, pieces: int) -> Estimate:
     """The slower of the compiled host and the compiled device; `pieces` regions between blocking waits."""
-    if compiled.untraceable:
-        extra = C.BROKEN_COMPILE * eager.mid
-        broken = Estimate(eager.mid + extra, eager.low, C.BROKEN_SPREAD[1] * eager.mid)
-        return broken.told("eager_ns + broken_ns", "untraceable", eager_ns=eager.mid, broken_ns=extra)
-    costs = _host(facts.region, compiled, pieces) | {"outside_ns": outside_beside(facts.region)}
+    regions = pieces + RECURRENT_PIECES * compiled.untraceable
+    costs = _host(facts.region, compiled, regions) | {"outside_ns": outside_beside(facts.region)}
     if left := facts.region.outside.left * slowness(facts.region) * (C.GUARDS + C.REGION_OVERHEAD):
         costs |= {"left_ns": min(left, facts.region.outside.beyond)}
     if not len(facts.region.waits):
@@ -70,11 +69,12 @@ def predict_compile(facts: Facts, compiled: Compiled, eager: Estimate, pieces: i
     mid = slower_of(host - begun, device.mid, sigma) + begun
     busy = device + spread(begun, TURNS_SPREAD)
     low, high = ((host - fixed) * factor + fixed for factor in C.COMPILED_SPREAD)
+    high = max(high, C.BROKEN_SPREAD[1] * mid) if compiled.untraceable else high
     inside = Estimate(mid, max(low, busy.low), max(high, busy.high))
     waited = (" - begun_ns", " + begun_ns") if begun else ("", "")
     inside = inside.told(
         f"max({' + '.join(costs)}{waited[0]}, {device.terms.formula}) + unsure_ns{waited[1]}",
-        slower(host - begun, device.mid),
+        "untraceable" if compiled.untraceable else slower(host - begun, device.mid),
         **costs,
         **device.terms.values,
         begun_ns=begun,
@@ -90,7 +90,7 @@ def predict_both(
     """Compiled kernels as graph nodes; under reduce-overhead not faster than its host.
 
     alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory, nor of
-    one whose operators compute `on_host`. [torch._inductor.cudagraph_utils]"""
+    one whose operators compute `on_host` [torch._inductor.cudagraph_utils], nor of recurrent layers."""
     if why := _no_graphs(compiled, capturable=capturable, on_host=on_host):
         more = C.SKIPPED_GRAPHS
         fixed = compiled.awaited + outside_beside(facts.region) + facts.region.outside.apart
@@ -105,8 +105,6 @@ def predict_both(
     if capturable:
         replayed = device + launch + input_copies(facts.region, facts.bandwidth.rate)
         return Both(with_outside(at_floor(replayed, facts.region), facts.region), "manual")
-    if compiled.untraceable:
-        return Both(_untraceable(facts.region), "reduce-overhead")
     replayed = device + launch + tree_copies(facts.region, facts.bandwidth.rate)
     return Both(
         with_outside(_trees(facts.region, replayed, pieces, sum(_begun(facts, compiled))), facts.region),
@@ -115,11 +113,13 @@ def predict_both(
 
 
 def _no_graphs(compiled: Compiled, *, capturable: bool, on_host: bool) -> str:
-    """Why the compiler makes no graphs, as one of the rules that decide a time; "" where it does."""
+    """Why the compiler makes no graphs of most work, as one of the rules that decide a time; "" where it does."""
     if compiled.awaited > 0:
         return "copy_awaited"
     if on_host:
         return "host_compute"
+    if compiled.untraceable and not capturable:
+        return "untraceable"
     copies = not capturable and compiled.from_host > C.HOST_SHARE * compiled.device
     return "copies_from_host" if copies else ""
 
@@ -229,14 +229,6 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
     mid = both.mid + alternating
     cut = replace(spread(mid, C.BROKEN_SPREAD), terms=both.terms)
     return cut.told("{} + alternating_ns", alternating_ns=alternating)
-
-
-def _untraceable(region: Region) -> Estimate:
-    """Under reduce-overhead a step of recurrent layers: the eager host's work, and what compiling adds in vain."""
-    host = region.host * host_scale(region).mid
-    whole = host * (1 + C.BROKEN_REPLAY)
-    broken = spread(whole, C.BROKEN_SPREAD)
-    return broken.told("host_ns + broken_ns", "untraceable", host_ns=host, broken_ns=C.BROKEN_REPLAY * host)
 
 
 def in_pieces(eager: Estimate, host: float, share: float, device: float = inf) -> Estimate:

@@ -37,11 +37,11 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     region, blockers = facts.region, tuple(seen.blocker for seen in observed if seen.vetoes)
     blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
     now = as_recorded(facts, eager)
-    compile = predict_compile(facts, compiled, eager, blocked.pieces)
+    compile = predict_compile(facts, compiled, blocked.pieces)
     on_host = any(blocker.id == "host_compute" for blocker in blockers)
     both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces, on_host=on_host)
     fused = both.estimate
-    if _stays_eager(region, blocked, compiled):
+    if _stays_eager(region, blocked):
         compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)
     elif blocked.pieces > LOOP:
         compile, fused = _perhaps_eager(facts, blocked, compiled, now, (compile, fused))
@@ -104,11 +104,10 @@ def _perhaps_eager(
     return either(compile, left[0], blocked.left), either(looped, left[1], blocked.left)
 
 
-def _stays_eager(region: Region, blocked: Blocked, compiled: Compiled) -> bool:
-    """Whether the compiler gives the step up: it leaves a loop whose body breaks the graph to eager, and what is around
-    recurrent layers with waits. Without gradients the functions that the loop calls are compiled still."""
-    given_up = blocked.repeated > C.LOOPED_LAUNCHES or compiled.untraceable
-    return region.training and blocked.pieces > 2 and given_up
+def _stays_eager(region: Region, blocked: Blocked) -> bool:
+    """Whether the compiler gives the step up: it leaves a loop whose body breaks the graph to eager. Without gradients
+    the functions that the loop calls are compiled still."""
+    return region.training and blocked.pieces > 2 and blocked.repeated > C.LOOPED_LAUNCHES
 
 
 def _set_up(region: Region) -> tuple[float, float]:

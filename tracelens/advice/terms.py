@@ -43,7 +43,7 @@ BOUND: Final = {
 }
 """What bounds a predicted time of its own accord."""
 RULES: Final = {
-    "stays_eager": "The compiler leaves to eager a training step that waits in a loop or beside recurrent layers.",
+    "stays_eager": "The compiler leaves to eager a training step that waits in a loop.",
     "in_turns": "Waits cut the step into pieces too short to gain on the host.",
     "looped": "A loop that waits for the device in its body keeps much of the compiled time.",
     "untraceable": "The compiler leaves recurrent layers to eager.",
