@@ -60,6 +60,18 @@ def test_a_loop_keeps_much_of_the_compiled_time_under_reduce_overhead() -> None:
     assert 0.5 <= step_ms(looped["both"]) / step_ms(looped["compile"]) <= 0.7
 
 
+def test_three_like_pieces_are_a_loop_whose_functions_are_regions() -> None:
+    def rounds(*often: int) -> dict[str, Form]:
+        return forms(*(beat for times in often for beat in (*[pointwise(2, host=30), gemm(5)] * times, item())))
+
+    looped, written_out = rounds(40, 40, 40), rounds(39, 40, 41)
+    assert step_ms(looped["both"]) > 1.3 * step_ms(written_out["both"])
+    assert looped["compile"].terms is not None
+    assert looped["compile"].terms.values["guards_ns"] == pytest.approx(123 / C.LOOPED_CALLS * C.GUARDS)
+    assert (looped["both"].low or 0) <= step_ms(written_out["both"])
+    assert (looped["both"].high or 0) >= step_ms(looped["eager"])
+
+
 def test_nothing_to_fuse_on_a_busy_device_is_nothing_to_gain() -> None:
     small = {"grid": [4, 1, 1]}
     found = forms(*[gemm(2_000, **small), gemm(2_000, stream=13, **small), item()] * 5)
@@ -116,8 +128,12 @@ def test_host_and_device_take_turns_at_a_wait() -> None:
 
 
 def test_the_device_waits_for_the_step_to_be_entered_and_as_often_for_a_graph_to_resume() -> None:
-    piece = [*[pointwise(5, host=30)] * 40, item()]
-    one, two, three = (step_ms(forms(*piece * waits)["both"]) * NS_PER_MS for waits in (1, 2, 3))
+    pieces: list[Beat] = []
+    both: list[float] = []
+    for more in range(3):
+        pieces += [*[pointwise(5, host=30)] * (40 + more), item()]
+        both.append(step_ms(forms(*pieces)["both"]) * NS_PER_MS)
+    one, two, three = both
     assert one > C.TREE_FLOOR + C.REGION_OVERHEAD
     assert two - one == pytest.approx(three - two, rel=0.3)
     assert two - one == pytest.approx(C.REGION_OVERHEAD, rel=0.3)
@@ -141,7 +157,7 @@ def test_a_wait_more_leaves_the_ranges_in_touch(launches: int) -> None:
 
 
 def test_what_compiling_pieces_takes_goes_over_evenly_to_eager_with_their_length() -> None:
-    times = [step_ms(cut(5 * length, 4)["both"]) / length for length in range(29, 47, 2)]
+    times = [step_ms(cut(5 * length, 4)["both"]) / length for length in range(31, 47, 3)]
     assert times == sorted(times, reverse=True)
     assert max(longer / shorter for longer, shorter in pairwise(times)) < 1.5
     assert times[0] > 2.5 * times[-1]

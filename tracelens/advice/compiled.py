@@ -52,9 +52,10 @@ class Both:
     """"manual": capture the compiled step; "reduce-overhead": the compiler's own graphs."""
 
 
-def predict_compile(facts: Facts, compiled: Compiled, pieces: int) -> Estimate:
-    """The slower of the compiled host and the compiled device; `pieces` regions between blocking waits."""
-    regions = pieces + RECURRENT_PIECES * compiled.untraceable
+def predict_compile(facts: Facts, compiled: Compiled, pieces: int, functions: float = 0.0) -> Estimate:
+    """The slower of the compiled host and the compiled device; `pieces` regions between blocking waits, and so many
+    functions that are regions within them."""
+    regions = pieces + functions + RECURRENT_PIECES * compiled.untraceable
     costs = _host(facts.region, compiled, regions) | {"outside_ns": outside_beside(facts.region)}
     if left := facts.region.outside.left * slowness(facts.region) * (C.GUARDS + C.REGION_OVERHEAD):
         costs |= {"left_ns": min(left, facts.region.outside.beyond)}
@@ -139,7 +140,7 @@ def _begun(facts: Facts, compiled: Compiled) -> tuple[float, float]:
     return len(waits) - len(between) + late, len(between) - float(inside.sum())
 
 
-def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
+def _host(region: Region, compiled: Compiled, regions: float) -> dict[str, float]:
     """Host time of compiled code in ns by its terms: guards per region, a launch per generated kernel, the library
     calls left, and what parameters cost, in training autograd's share as well."""
     working = _working(region, compiled.library_calls) - records(region, _within(region, compiled.library_calls))
@@ -150,7 +151,7 @@ def _host(region: Region, compiled: Compiled, pieces: int) -> dict[str, float]:
     if region.training:
         inputs = (C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters) / launch_gauge(region)
     launches = C.GENERATED_LAUNCH * compiled.generated_kernels
-    own = {"guards_ns": C.GUARDS * pieces, "generated_launches_ns": launches}
+    own = {"guards_ns": C.GUARDS * regions, "generated_launches_ns": launches}
     own |= {"library_calls_ns": calls, "parameters_ns": inputs}
     return {name: slowness(region) * cost for name, cost in own.items()}
 

@@ -325,6 +325,8 @@ it. [H200: 11 steps of up to 31 and of 45 and more]"""
 LOOPED_LAUNCHES: Final = 0.5
 """Share of the launches in stretches that repeat from which a step with waits is a loop. [judgement; H200: 0.67 of a
 training step that the compiler left to eager, 0 of one that it did not]"""
+LOOPED_CALLS: Final = 4.0
+"""Library calls to each function that the body of a loop with waits calls, such as a layer. [H200, 4 steps: 3 to 6]"""
 LOOPED_REPLAY: Final = 0.6
 """Share of the compiled step's time that a loop which waits in its body keeps at least under reduce-overhead. [H200, 5
 steps: 0.5 to 1]"""

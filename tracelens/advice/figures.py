@@ -94,8 +94,8 @@ FIGURES: Final = (
         "blocked", "What blockers leave of a form",
         (
             "advice.pieces:find_pieces",
-            "advice.pieces:Blocked.left",
-            "advice.forms:_stays_eager",
+            "advice.pieces:Blocked.left", "advice.pieces:Blocked.repeats",
+            "advice.forms:_functions",
             "advice.forms:_perhaps_eager",
             "advice.compiled:in_pieces",
             "advice.forms:predict_forms",

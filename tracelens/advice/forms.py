@@ -37,13 +37,13 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     region, blockers = facts.region, tuple(seen.blocker for seen in observed if seen.vetoes)
     blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
     now = as_recorded(facts, eager)
-    compile = predict_compile(facts, compiled, blocked.pieces)
+    compile = predict_compile(facts, compiled, blocked.pieces, _functions(blocked, compiled))
     on_host = any(blocker.id == "host_compute" for blocker in blockers)
     both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces, on_host=on_host)
     fused = both.estimate
-    if _stays_eager(region, blocked):
+    if region.training and blocked.repeats:  # without gradients the functions that the loop calls are compiled still
         compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)
-    elif blocked.pieces > LOOP:
+    elif blocked.pieces > LOOP or blocked.repeats:
         compile, fused = _perhaps_eager(facts, blocked, compiled, now, (compile, fused))
     alike = compiled.replaced == 0 and eager.terms.values["host_ns"] < eager.terms.values["device_ns"]
     if alike:
@@ -104,10 +104,9 @@ def _perhaps_eager(
     return either(compile, left[0], blocked.left), either(looped, left[1], blocked.left)
 
 
-def _stays_eager(region: Region, blocked: Blocked) -> bool:
-    """Whether the compiler gives the step up: it leaves a loop whose body breaks the graph to eager. Without gradients
-    the functions that the loop calls are compiled still."""
-    return region.training and blocked.pieces > 2 and blocked.repeated > C.LOOPED_LAUNCHES
+def _functions(blocked: Blocked, compiled: Compiled) -> float:
+    """Regions beyond the pieces: each function that the body of a loop calls is one."""
+    return max(len(compiled.library_calls) / C.LOOPED_CALLS - blocked.pieces, 0.0) if blocked.repeats else 0.0
 
 
 def _set_up(region: Region) -> tuple[float, float]:

@@ -41,6 +41,11 @@ class Blocked:
         return self.pieces > WRITTEN_OUT
 
     @property
+    def repeats(self) -> bool:
+        """Whether the pieces are the rounds of a loop that waits in its body."""
+        return self.pieces > 2 and self.repeated > C.LOOPED_LAUNCHES
+
+    @property
     def left(self) -> float:
         """How likely the compiler leaves pieces of a loop to eager: the shorter they are."""
         short, long = C.REGION_LAUNCHES

@@ -70,7 +70,7 @@ TERMS: Final = {
     "replaced_ns": "Device time of these, as traced.",
     "spacing_ns": "Gaps between the kernels.",
     "pieces": "Stretches of launches that waits for the device leave of the step.",
-    "guards_ns": "Host time to check that compiled code fits its inputs, once for each piece.",
+    "guards_ns": "Host time to check that compiled code fits its inputs, once for each region.",
     "generated_launches_ns": "Host time to launch the generated kernels.",
     "library_calls_ns": "Host time of the operators that stay calls.",
     "parameters_ns": "Host time for tensors that compiled code is given; in training of autograd as well.",
