@@ -29,7 +29,7 @@ from tracelens.advice.region import Region
 from tracelens.advice.terms import DEVICE, HOST, slower
 from tracelens.analysis.waits import blocking_waits
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Category, Int64s, Role
+from tracelens.model.events import ABSENT, Category, Floats, Int64s, Role
 from tracelens.model.masks import mask_of
 from tracelens.model.nesting import nearest
 
@@ -128,16 +128,25 @@ def _no_graphs(compiled: Compiled, *, capturable: bool, on_host: bool) -> str:
 def _begun(facts: Facts, compiled: Compiled) -> tuple[float, float]:
     """How often in a step the idle device waits for the host to enter the step, and to resume it.
 
-    It resumes after each wait but those inside an operator, and enters after one that ends the step or after the work
-    behind the last one if that is over before."""
+    It resumes after each wait but those that an operator follows with work that takes longer, and enters after one that
+    ends the step or after the work behind the last one if that is over before."""
     region, waits = facts.region, facts.region.waits
     if not len(waits):
         return 0.0, 0.0
     between = waits[(waits > 0) & (waits < len(region))]
-    inside = facts.operators.name[between - 1] == facts.operators.name[between]
+    idle = np.maximum(1 - _launched_on(facts, between) / C.GUARDS, 0.0)
     behind = float(region.duration[waits[-1] :].sum()) * compiled.device / max(float(region.duration.sum()), 1.0)
     late = max(1 - behind / C.GUARDS, 0.0) if behind else 0.0
-    return len(waits) - len(between) + late, len(between) - float(inside.sum())
+    return len(waits) - len(between) + late, float(idle.sum())
+
+
+def _launched_on(facts: Facts, waits: Int64s) -> Floats:
+    """(m) Device work in ns that the operator which waits before each of m launches still launches."""
+    operator = facts.operators.name
+    done = np.append(0.0, np.cumsum(facts.region.duration))
+    changes = np.append(np.flatnonzero(np.diff(operator)) + 1, len(operator))
+    inside = operator[waits - 1] == operator[waits]
+    return np.where(inside, done[changes[np.searchsorted(changes, waits, side="right")]] - done[waits], 0.0)
 
 
 def _host(region: Region, compiled: Compiled, regions: float) -> dict[str, float]:
