@@ -165,6 +165,19 @@ def test_what_compiling_pieces_takes_goes_over_evenly_to_eager_with_their_length
     assert times[0] > 2 * times[-1]
 
 
+def test_pieces_that_do_not_repeat_are_less_likely_left_to_eager_than_rounds_of_a_loop() -> None:
+    alike = [[pointwise(2, host=30)] * 20] * 5
+    unlike = [
+        [op(name, 2, host=30)] * 20 for name in ("aten::sin", "aten::cos", "aten::exp", "aten::tanh", "aten::erf")
+    ]
+    looped, written_out = (
+        forms(*(beat for piece in pieces for beat in (*piece, item()))) for pieces in (alike, unlike)
+    )
+    for form in ("compile", "both"):
+        assert step_ms(written_out[form]) < 0.8 * step_ms(looped[form])
+        assert (written_out[form].high or 0) >= step_ms(looped[form])
+
+
 def test_many_waits_make_a_compiled_step_of_tiny_work_no_faster_than_eager() -> None:
     for waits in (4, 8, 16):
         waiting = cut(2 * waits, waits)

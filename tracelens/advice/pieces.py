@@ -18,6 +18,9 @@ from tracelens.model.names import named
 
 LOOP: Final = 3
 """More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
+UNLIKE_ROUNDS: Final = 0.5
+"""How likely pieces none of which repeats take what the rounds of a loop do. [judgement; H200, 3 steps: compiled 0.7 to
+1 of the way from code written out, under reduce-overhead 0 to 1]"""
 WRITTEN_OUT: Final = 5
 """Up to so many pieces waits may cut code without a loop, each of whose pieces is compiled. [judgement]"""
 
@@ -47,9 +50,11 @@ class Blocked:
 
     @property
     def left(self) -> float:
-        """How likely the compiler leaves pieces of a loop to eager: the shorter they are."""
+        """How likely the compiler leaves the pieces to eager: the more alike and the shorter they are."""
         short, long = C.REGION_LAUNCHES
-        return min(max((long - self.launches) / (long - short), 0.0), 1.0)
+        repeated = min(self.repeated / C.LOOPED_LAUNCHES, 1.0)
+        looped = UNLIKE_ROUNDS + (1 - UNLIKE_ROUNDS) * repeated
+        return looped * min(max((long - self.launches) / (long - short), 0.0), 1.0)
 
 
 def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
