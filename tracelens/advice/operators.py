@@ -22,6 +22,7 @@ from tracelens.advice.roles import Role, find_roles, given_in_place, inlined, re
 from tracelens.advice.sizes import Sizes, read_sizes
 from tracelens.advice.stages import grouped, inner_in_stages, reduced, stages
 from tracelens.advice.tables import computed_anew
+from tracelens.advice.unused import unused
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
 from tracelens.model.names import named
@@ -131,6 +132,7 @@ def describe(region: Region) -> Operators:
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
     gone |= inlined(roles, sizes.elements, sizes.listed) | given_in_place(roles, operator, product, sizes.listed)
+    gone |= unused(trace, operator)
     moments = np.where(names.match(P.GROUPED), grouped(trace, operator), 0.0)
     return Operators(
         role=np.where(gone, Role.VANISHES, roles),
