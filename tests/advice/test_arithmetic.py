@@ -76,3 +76,11 @@ def test_a_normalisation_with_fixed_statistics_takes_a_root_and_a_reciprocal_for
     assert fixed > plain
     each = generated(of("aten::exp", BIG))
     assert fixed == pytest.approx(2 * each, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["softplus", "log_sigmoid_forward", "mish"])
+def test_the_logarithm_of_an_exponential_is_two_functions(name: str) -> None:
+    plain, exponential, logarithm = (generated(of(f"aten::{each}", BIG)) for each in ("mul", "exp", "log1p"))
+    both, own = exponential + logarithm, generated(of(f"aten::{name}", BIG))
+    assert both - plain < own < both
+    assert exponential < generated(of("aten::log_sigmoid_backward", BIG)) < own

@@ -212,8 +212,14 @@ def _reduces_twice(names: Names) -> Bools:
 def _arithmetic(names: Names, plain: Floats, sizes: Sizes[Floats]) -> Floats:
     """ns per element that generated code spends on each operator's function; `plain`: what _plain tells of it."""
     cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))
-    functions = [names.match(P.SOFTWARE), names.match(P.POWER) & (plain[:, 2] > 0), names.match(P.HARDWARE) & ~cheap]
-    return np.select(functions, [C.SOFTWARE_FUNCTION, C.POWER_FUNCTION, C.TRANSCENDENTAL], C.PLAIN_OPERATOR)
+    functions = (
+        (names.match(P.LOG_OF_EXP), C.TRANSCENDENTAL + C.SOFTWARE_FUNCTION),
+        (names.match(P.LOG_OF_EXP_BACKWARD), 2 * C.TRANSCENDENTAL),
+        (names.match(P.SOFTWARE), C.SOFTWARE_FUNCTION),
+        (names.match(P.POWER) & (plain[:, 2] > 0), C.POWER_FUNCTION),
+        (names.match(P.HARDWARE) & ~cheap, C.TRANSCENDENTAL),
+    )
+    return np.select([mask for mask, _ in functions], [cost for _, cost in functions], C.PLAIN_OPERATOR)
 
 
 def _rescaling(names: Names, roles: Int64s, operator: Int64s) -> Floats:
