@@ -25,7 +25,8 @@ from tracelens.advice.tables import computed_anew
 from tracelens.advice.unused import unused
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
-from tracelens.model.names import named
+from tracelens.model.names import bearing, named
+from tracelens.model.nesting import nearest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +65,7 @@ class Operators:
     twice: Bools
     """A normalisation of rows so few and so long that it reduces them twice in stages: it reads them for each."""
     results: Floats
-    """Elements that a reduction over given dimensions leaves; 0 of other work."""
+    """Elements that a reduction over given dimensions leaves; 1 for the gradient of a single value, 0 of other work."""
     stages: Floats
     """Kernels beside its first that a reduction takes."""
     arithmetic: Floats
@@ -132,8 +133,9 @@ def describe(region: Region) -> Operators:
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
     gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
     gone |= inlined(roles, sizes.elements, sizes.listed) | given_in_place(roles, operator, product, sizes.listed)
-    gone |= unused(trace, operator)
+    gone |= unused(trace, operator) | _diagonals(trace, operator)
     moments = np.where(names.match(P.GROUPED), grouped(trace, operator), 0.0)
+    single = (roles == Role.FULL) & names.match(P.REDUCTION) & _in_backward(trace, operator)
     return Operators(
         role=np.where(gone, Role.VANISHES, roles),
         name=operator,
@@ -141,7 +143,7 @@ def describe(region: Region) -> Operators:
         portions=parts,
         anew=computed_anew(roles, sizes.elements, sizes.matched, waves, arithmetic),
         stages=_stages(names, roles, sizes, over, moments) + 2.0 * (split & _reduces_twice(names)),
-        results=np.where(over > 0, sizes.elements / np.maximum(over, 1), moments),
+        results=np.where(over > 0, sizes.elements / np.maximum(over, 1), np.where(single, 1.0, moments)),
         twice=split & _reduces_twice(names),
         updates=_updates(trace, operator, names, roles) & (sizes.inputs > 1),
         standalone=_for_library(names, roles) | kernels.match(P.TO_CHANNELS_LAST) | casts,
@@ -158,6 +160,16 @@ def _for_library(names: Names, roles: Int64s) -> Bools:
     others = np.flatnonzero(~names.match(P.COPY))
     following = np.append(others, len(roles))[np.searchsorted(others, np.arange(len(roles)), side="right")]
     return names.match(P.SEQUENCE) & (np.append(roles, Role.LIBRARY)[following] == Role.LIBRARY)
+
+
+def _in_backward(trace: Trace, operator: Int64s) -> Bools:
+    return nearest(trace.links.parent, operator, bearing(trace, P.NODE)) != ABSENT
+
+
+def _diagonals(trace: Trace, operator: Int64s) -> Bools:
+    """Fills of the diagonals of identity matrices, behind those of the whole: generated code compares the indices."""
+    identity = nearest(trace.links.parent, operator, bearing(trace, P.IDENTITY))
+    return (identity != ABSENT) & (identity == before(identity, ABSENT))
 
 
 def _sizes(trace: Trace, operator: Int64s, names: Names) -> Sizes[Floats]:

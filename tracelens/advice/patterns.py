@@ -127,6 +127,8 @@ SHIFT: Final = re.compile(r"^(?:roll|flip|constant_pad_nd|(?:reflection|replicat
 """Operators that read their argument at other places than they write."""
 SEQUENCE: Final = re.compile(r"^arange$")
 """Index sequences."""
+IDENTITY: Final = re.compile(r"^aten::eye$")
+"""Identity matrices."""
 LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUNICATION)
 """Kinds of kernel that stay as they are."""
 CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
