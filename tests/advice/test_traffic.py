@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.advice.compiling import BIG, compiled, elementwise
-from tests.advice.story import Beat, gemm, op, pointwise
+from tests.advice.story import Beat, Clock, Given, gemm, op, pointwise
+from tests.build import TraceBuilder
 
 
 @pytest.mark.parametrize("shapes", [[[BIG], [BIG], []], None], ids=["sized", "unsized"])
@@ -104,6 +105,28 @@ def test_an_optimizer_that_keeps_one_tensor_moves_less() -> None:
         return compiled(*[op(f"aten::_foreach_{name}_", 200, **given) for name in names]).generated
 
     assert stepped("mul", "add", "add") < stepped("lerp", "add", "add")
+
+
+def on_lists(name: str, runs: float, size: int = BIG, blocks: int = 4096) -> Beat:
+    """A call on lists of two tensors."""
+    args: dict[str, Given] = {"shapes": [[[size]] * 2], "dtypes": ["TensorList"], "grid": [blocks, 1, 1]}
+    return op(f"aten::_foreach_{name}_", runs, **args)
+
+
+def test_neither_counters_nor_divisions_tensor_by_tensor_tell_what_a_pass_of_an_optimizer_takes() -> None:
+    def divided(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        trace.op("aten::_foreach_div_", clock.host - 1, 12 * 21 + 1)
+        for _ in range(12):
+            elementwise("aten::div_", BIG, ["float"], runs=40)(trace, clock, step)
+
+    whole = [on_lists(name, 200) for name in ("lerp", "addcmul", "add", "addcdiv")]
+    counters = [on_lists(name, 2, size=1) for name in ("add", "pow", "neg", "sqrt")]
+    assert compiled(*whole, *counters, divided).generated == pytest.approx(compiled(*whole).generated, rel=0.01)
+
+
+def test_calls_of_few_blocks_move_no_more_than_these_take() -> None:
+    few, many = ([on_lists(name, 50, blocks=blocks) for name in ("lerp", "add")] for blocks in (40, 4000))
+    assert compiled(*few).generated < 0.5 * compiled(*many).generated
 
 
 def test_many_plain_operators_outlast_the_traffic() -> None:

@@ -228,6 +228,13 @@ MOMENTUM_TRAFFIC: Final = 5.0
 """... and of an optimizer that keeps one tensor for each parameter: three reads, two writes. [the algorithm]"""
 FOREACH_TRAFFIC: Final = 2.5
 """Tensor passes of one foreach operator on average. [the operators' arities]"""
+FOREACH_CHUNK: Final = 4.0 * 65536
+"""Bytes of each tensor that a block of a foreach kernel takes at most, in single precision. [torch's kChunkSize]"""
+FOREACH_RATE: Final = 0.88
+"""Share of the bandwidth that the generated kernels over lists reach. [H200, 1 step: 1.3 GB in 327 us]"""
+COUNTERS: Final = 0.125
+"""Foreach operators that take a smaller share of the longest one's time are on single values, as on an optimizer's
+counters of steps. [judgement]"""
 
 # -- compiled host ---------------------------------------------------------------------------------------------
 GUARDS: Final = 50.0 * US

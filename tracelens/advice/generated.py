@@ -10,8 +10,9 @@ from tracelens.advice.concatenation import at_each_element, parts_of_concatenati
 from tracelens.advice.operators import Operators
 from tracelens.advice.region import Region
 from tracelens.advice.roles import Role
+from tracelens.model import arguments as A
 from tracelens.model.events import Bools, Floats, Int64s
-from tracelens.model.masks import run_starts
+from tracelens.model.masks import mask_of, run_starts
 
 
 class Generated:
@@ -26,6 +27,7 @@ class Generated:
         self.operators, self.role = at_each_element(operators, fused, parts), operators.role[fused]
         self.parts = self._most(parts)
         self.duration = region.duration[fused]
+        self.blocks = np.maximum(region.product(A.GRID)[fused], 0).astype(np.float64)
         self.eager = self._sum(self.duration)
         self.elements = self._most(self.operators.elements[fused])
 
@@ -59,7 +61,7 @@ class Generated:
         moved = self._traffic() + self._read_again()
         latency = self._latency()
         least = np.maximum(shortest + latency + moved / bandwidth, self._arithmetic())
-        streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(), least)
+        streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(bandwidth), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
         most = self.eager + self._sum(self.operators.anew[self.work] * self.operators.elements[self.work])
         return np.where(self._alone(), self.eager, np.minimum(time, most)) + self._copying(shortest)
@@ -162,10 +164,28 @@ class Generated:
         cost = cost + C.ROW_REDUCTION * (rows & held) + C.LOOPED_SOFTMAX * looped
         return self._sum(cost * self.operators.elements[self.work])
 
-    def _optimizer(self) -> Floats:
-        """A run of foreach operators reads and writes each tensor once instead of in every operator."""
+    def _optimizer(self, bandwidth: float) -> Floats:
+        """A run of foreach operators reads and writes each tensor once instead of in every operator.
+
+        Calls on whole lists tell what a pass takes: those on the optimizer's counters are far shorter, and one that
+        divides by tensors works tensor by tensor, as many operators. Each of their blocks takes a chunk at most, of
+        which short lists have too few to fill the device."""
+        calls = self._calls(self.duration)
+        whole = calls > C.COUNTERS * self._spread(self._most(calls))
+        count = np.maximum(self._sum(whole), 1)
         passes = np.where(self._any(self.operators.averages[self.work]), C.OPTIMIZER_TRAFFIC, C.MOMENTUM_TRAFFIC)
-        return self.eager * np.minimum(passes / (C.FOREACH_TRAFFIC * np.maximum(self._operators(), 1)), 1)
+        each = self._sum(calls * whole) / (C.FOREACH_TRAFFIC * count)
+        chunks = self._sum(self._calls(self.blocks) * whole) / count
+        most = np.where(chunks > 0, C.FOREACH_CHUNK * chunks / (C.FOREACH_RATE * bandwidth), np.inf)
+        return np.minimum(passes * np.minimum(each, most), self.eager)
+
+    def _calls(self, values: Floats) -> Floats:
+        """Sums over each call on lists, at its first work; over all calls where none of the group's has a list."""
+        begins = np.flatnonzero(run_starts(self.operators.name[self.work]) | mask_of(self.first, len(self.work)))
+        calls = np.zeros(len(self.work))
+        calls[begins] = np.add.reduceat(values, begins) if len(begins) else 0.0
+        lists = (self.role == Role.FOREACH) & (self.operators.listed[self.work] != 1)
+        return np.where(lists | (self._spread(self._sum(lists)) == 0), calls, 0.0)
 
     def _operators(self) -> Floats:
         """Operators per group."""
