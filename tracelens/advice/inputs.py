@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import zip_longest
 from math import prod
 from typing import Final
 
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.arguments import Json, parsed, tensors, width
+from tracelens.advice.arguments import Json, parsed, tensors, whole_numbers, width
 from tracelens.advice.dependencies import main_stream
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.patterns import POINTWISE_PAIR, SPARSE
@@ -30,6 +31,14 @@ VIEW: Final = re.compile(r"^aten::as_strided$")
 """The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
 UPDATES: Final = re.compile(r"^_foreach")
 """Operators on lists of what is updated in place, hardly inputs one by one."""
+
+SHAPED: Final = re.compile(
+    r"^(?:to|_to_copy|clone|contiguous|cumsum|exp|log|log1p|neg|abs|sqrt|rsqrt|square|pow|sin|cos|tanh|sigmoid|softplus|relu|silu"
+    r"|gelu|clamp|clamp_min|clamp_max|masked_fill|rsub|softmax|log_softmax)_?$"
+)
+"""Operators whose result is as large as their argument."""
+FIRST_WORK: Final = 32
+"""Pieces of work at the step's start among whose operators more inputs are looked for."""
 
 COPY_SPREAD: Final = (0.5, 2.0)
 """Range of the time of those copies around its estimate, as which tensors are inputs is a guess. [judgement]"""
@@ -74,7 +83,38 @@ def _input_bytes(region: Region) -> list[int]:
     # A sparse matrix's shape does not tell its size; the dense one comes last.
     multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
     sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
-    return [size for row in read for size in _held(region, row, sparse=row in sparse)]
+    return [size for row in read for size in _held(region, row, sparse=row in sparse)] + _further(region)
+
+
+def _further(region: Region) -> list[int]:
+    """Bytes of each tensor that one of the step's first operators reads whole beside another one, and that none before
+    could have made: they all give tensors as large as what they read. Parts of a tensor were made as one."""
+    made: set[int] = set()
+    parts: set[str] = set()
+    found: list[int] = []
+    for row in _first_operators(region):
+        shapes, dtypes = _arguments(region, row)
+        parts |= {part for part, size in _whole(region, row).items() if size > prod(whole_numbers(part))}
+        sizes = [max(map(prod, tensors(shape)), default=0) for shape in shapes]
+        pair = POINTWISE_PAIR.match(_name(region, row))
+        if not (pair or SHAPED.match(_name(region, row))) or not any(sizes):
+            break
+        whole = _broadcast(_tensors(shapes))
+        if pair and made and whole in sizes and whole not in made and str(shapes[sizes.index(whole)]) not in parts:
+            found.append(whole * width(dtypes, sizes.index(whole)))
+        made |= {whole, *sizes}
+    return found
+
+
+def _first_operators(region: Region) -> list[int]:
+    """Rows of the operators, as user code called them, that launched the step's first work."""
+    operators = region.trace.links.operator[region.work[:FIRST_WORK]].tolist()
+    return list(dict.fromkeys(_outermost(region, row) for row in operators if row != ABSENT))
+
+
+def _broadcast(shapes: list[list[int]]) -> int:
+    """Elements of what tensors of these dimensions give together."""
+    return prod(map(max, zip_longest(*(dims[::-1] for dims in shapes), fillvalue=1)))
 
 
 def _apart(region: Region, rows: list[int]) -> int:

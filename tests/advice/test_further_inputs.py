@@ -1,0 +1,54 @@
+"""Inputs that others than the step's first operator read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.story import Beat, analysis, op
+from tests.build import TraceBuilder
+from tracelens.advice import constants as C
+from tracelens.advice.inputs import input_copies
+from tracelens.advice.region import find_region
+
+SMALL, LARGE = [64, 1], [64, 1 << 18]
+RATE = 4_000.0
+FIRST = op("aten::exp", 5, shapes=[SMALL], dtypes=["float"])
+SCALED = op("aten::mul", 200, shapes=[LARGE, SMALL], dtypes=["float", "float"])
+
+
+def copies(*beats: Beat) -> float:
+    """Device time of copying the step's inputs, in ns."""
+    region = find_region(analysis(*beats))
+    assert region is not None
+    return input_copies(region, RATE).mid
+
+
+def part(of: list[int]) -> Beat:
+    """A view of a part as large as LARGE."""
+    return lambda trace, clock, step: _viewed(trace, clock.host, of)
+
+
+def _viewed(trace: TraceBuilder, at: float, of: list[int]) -> None:
+    trace.op("aten::as_strided", at - 0.5, 0.2, shapes=[of, [], [], []], concrete=["", str(LARGE), "[1, 1]", ""])
+
+
+def test_a_tensor_that_nothing_before_could_have_made_is_an_input() -> None:
+    read = 2 * 4 * (1 << 24) / RATE
+    assert copies(FIRST, SCALED) - copies(FIRST) == pytest.approx(read + C.INPUT_COPY)
+    assert copies(FIRST, SCALED, SCALED) == copies(FIRST, SCALED)
+
+
+@pytest.mark.parametrize("name", ["aten::mm", "aten::cat", "aten::upsample_nearest2d"])
+def test_behind_what_gives_a_tensor_of_another_size_nothing_is_told(name: str) -> None:
+    other = op(name, 5, shapes=[SMALL, SMALL], dtypes=["float", "float"])
+    assert copies(FIRST, other, SCALED) == copies(FIRST)
+
+
+def test_a_part_of_a_tensor_was_made_with_it() -> None:
+    assert copies(FIRST, part([2, *LARGE]), SCALED) == copies(FIRST)
+    assert copies(FIRST, part(LARGE), SCALED) > copies(FIRST)
+
+
+def test_what_two_tensors_give_together_is_made() -> None:
+    outer = op("aten::add", 200, shapes=[SMALL, [1, 1 << 18]], dtypes=["float", "float"])
+    assert copies(FIRST, outer, SCALED) == copies(FIRST)
