@@ -29,7 +29,7 @@ WRONG = {
     "tenth": 1,
     "eleventh": 1,
     "twelfth": 3,
-    "thirteenth": 4,
+    "thirteenth": 3,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {
