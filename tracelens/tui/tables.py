@@ -57,7 +57,8 @@ def _held(analysis: Analysis, gap: Int64s) -> npt.NDArray[np.object_]:
     bits = np.zeros(int(timeline.gap.max(initial=-1)) + 1, dtype=np.int64)
     np.bitwise_or.at(bits, timeline.gap[idle], np.int64(1) << timeline.part[idle].astype(np.int64))
     distinct, number = np.unique(bits[gap], return_inverse=True)
-    texts = [", ".join(f"{p.class_name}.{p.part_name}" for p in Part if held >> int(p) & 1) for held in distinct.tolist()]
+    parts = [[part for part in Part if held >> int(part) & 1] for held in distinct.tolist()]
+    texts = [", ".join(f"{part.class_name}.{part.part_name}" for part in held) for held in parts]
     return np.array(texts, dtype=object)[number]
 
 
