@@ -14,7 +14,7 @@ from tracelens.loading.framing import chars_in
 from tracelens.loading.growing import GrowingArray
 from tracelens.loading.numbers import LONGEST_DURATION, integer
 from tracelens.loading.pairs import complete_pairs
-from tracelens.loading.repairs import RepairLog
+from tracelens.loading.repairs import MOST_PLACES, RepairLog
 from tracelens.loading.vocabulary import PHASES, role
 from tracelens.model.distinct import distinct
 from tracelens.model.events import (
@@ -161,7 +161,7 @@ def _unsigned(correlation: Int64s) -> Int64s:
 
 def _count(kind: str, rows: npt.NDArray[np.integer], offset: Int64s, repairs: RepairLog) -> None:
     if len(rows):
-        places: list[int] = offset[rows].tolist()
+        places: list[int] = offset[rows[:MOST_PLACES]].tolist()
         repairs.add(kind, f"event at byte {places[0]}", places[0], len(rows), places)
 
 
