@@ -199,3 +199,7 @@ def test_any_work_takes_between_its_path_and_its_sum(work: list[tuple[int, int, 
         beats.append(gemm(runs, stream=stream, grid=[blocks, 1, 1], registers=registers))
     span = span_of(*beats)
     assert span.least <= span.expected <= span.most
+
+
+def test_work_of_an_hour_is_played_to_its_end() -> None:
+    assert later(*[pointwise(3.3e9, stream=7 + piece % 3) for piece in range(30)]) >= 0.0

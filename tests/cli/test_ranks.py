@@ -42,3 +42,13 @@ def test_what_is_no_job_is_refused_in_one_line(tmp_path: Path, capsys: Capture) 
         assert main(["ranks", *map(str, words)]) == ExitCode.USAGE
         assert said in capsys.readouterr().err
     assert main(["ranks", str(tmp_path / "no.json"), str(zero)]) == ExitCode.UNREADABLE
+
+
+def test_traces_without_a_rank_are_told_apart_by_their_folders(tmp_path: Path, capsys: Capture) -> None:
+    paths = [tmp_path / folder / "trace.json" for folder in ("first", "second")]
+    for path in paths:
+        path.parent.mkdir()
+        told(*[pointwise(2, host=30)] * 40).write(path)
+    assert main(["ranks", *map(str, paths), "--json"]) == ExitCode.OK
+    found = json.loads(capsys.readouterr().out)
+    assert [rank["rank"] for rank in found["ranks"]] == ["first/trace.json", "second/trace.json"]

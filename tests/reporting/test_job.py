@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tests.advice.story import call
 from tests.advice.test_job import early, late, rank
@@ -26,6 +27,13 @@ def test_ranks_that_agree_and_do_not_wait_are_not_said_to_differ() -> None:
     told = " ".join(job.reasons(ranks, judge(ranks)))
     assert "differ" not in told
     assert "is late" not in told
+
+
+def test_ranks_that_all_wait_do_so_for_one_that_is_not_given() -> None:
+    ranks = [replace(early("0"), world=8), replace(early("3"), world=8)]
+    found = judge(ranks)
+    assert "on 2 of the job's 8 ranks" in job.headline(ranks, found)
+    assert "The rank that is late is not among them." in " ".join(job.reasons(ranks, found))
 
 
 def test_ranks_without_a_verdict_say_which_has_none() -> None:

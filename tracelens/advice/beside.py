@@ -126,11 +126,11 @@ class _Device:
         self._share()
 
     def run(self, until: float) -> list[tuple[int, float]]:
-        """(piece, end) of the work that is done by then."""
+        """(piece, end) of the work that is done by then, or has less left than the numbers for its time tell apart."""
         for piece in self.left:
             self.left[piece] -= (until - self.now) / self.slow[piece]
         self.now = until
-        done = [piece for piece, left in self.left.items() if left < DONE]
+        done = [piece for piece, left in self.left.items() if left < DONE or until + left * self.slow[piece] <= until]
         for piece in done:
             del self.left[piece]
         if done:

@@ -26,6 +26,8 @@ class Rank:
     """Its number, or its file where the trace gives none."""
     analysis: Analysis
     advice: Advice
+    world: int | None = None
+    """How many ranks the job has, where the trace says so."""
 
     @property
     def now(self) -> str:

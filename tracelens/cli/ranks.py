@@ -48,7 +48,7 @@ class RanksCommand:
         out = sys.stdout
         text = job.to_text(ranks, found, width=output.columns(), color=output.is_colored(out))
         output.emit(job.to_json(ranks, found) if options.json else text)
-        return ExitCode.OK
+        return ExitCode.OK if found else ExitCode.NOTHING_TO_JUDGE
 
 
 def _ranks(paths: list[Path]) -> list[Rank]:
@@ -56,13 +56,14 @@ def _ranks(paths: list[Path]) -> list[Rank]:
     from tracelens import api
     from tracelens.advice.job import Rank
 
-    ranks, sizes, files = list[Rank](), set[int](), list(_files(paths))
-    for path in files:
+    ranks, sizes, names = list[Rank](), set[int](), _names(list(_files(paths)))
+    for path in names:
         with Progress() as progress:
             report = api.report(path, progress=progress)
         told = _distributed(report.analysis.trace.metadata)
-        ranks.append(Rank(str(told.get("rank", path.name)), report.analysis, report.advice))
-        sizes |= {told["world_size"]} if "world_size" in told else set()
+        world = told.get("world_size")
+        ranks.append(Rank(str(told.get("rank", names[path])), report.analysis, report.advice, world))
+        sizes |= {world} if world else set()
     twice = [name for name, count in Counter(rank.name for rank in ranks).items() if count > 1]
     if twice:
         raise UsageError(f"several of the traces are of rank {twice[0]}; give one of each rank")
@@ -71,6 +72,12 @@ def _ranks(paths: list[Path]) -> list[Rank]:
             f"the traces are of jobs of {' and '.join(map(str, sorted(sizes)))} ranks; give those of one job"
         )
     return ranks
+
+
+def _names(paths: list[Path]) -> dict[Path, str]:
+    """What traces are called that give no rank: by the file, and its folder where several files have that name."""
+    often = Counter(path.name for path in paths)
+    return {path: path.name if often[path.name] == 1 else f"{path.parent.name}/{path.name}" for path in paths}
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:

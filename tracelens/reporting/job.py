@@ -52,7 +52,8 @@ def to_json(ranks: Sequence[Rank], job: Job | None) -> str:
 
 def headline(ranks: Sequence[Rank], job: Job | None) -> str:
     """The verdict for all ranks: "Both, on all 8 ranks: 8.80 -> 4.61 ms (predicted 3.10-9.80)."."""
-    on, every = f"on all {len(ranks)} ranks", f"all {len(ranks)} ranks"
+    every = _every(ranks)
+    on = f"on {every}"
     if job is None:
         return f"No verdict for {every}: {_why_none(ranks)}"
     now, then = job.forms[job.now], job.forms[job.chosen]
@@ -75,16 +76,28 @@ def reasons(ranks: Sequence[Rank], job: Job | None) -> Iterator[str]:
     if len(said) > 1:
         groups = (f"{verdict} for {_names(ranks, verdict)}" for verdict in sorted(said))
         yield f"By themselves ranks differ: {'; '.join(groups)}."
-    most = max(ranks, key=lambda rank: rank.waits_ms)
-    if most.waits_ms > MATTERS * (job.forms[job.now].step_ms or 0.0):
-        yield (
-            f"Rank {job.latest} is late: the others wait for it in collectives, rank {most.name} for "
-            f"{units.milliseconds(most.waits_ms)} ms a step, which no form of theirs shortens."
-        )
+    yield from _late(ranks, job)
     yield (
         "All ranks run one program and take as long as the longest of them without what it waits for the others; the "
         f"confidence is {units.percent(job.confidence)}."
     )
+
+
+def _every(ranks: Sequence[Rank]) -> str:
+    """What ranks there are: "all 8 ranks", or "2 of its 8 ranks" where not all are given."""
+    world = max((rank.world or 0 for rank in ranks), default=0)
+    return f"{len(ranks)} of the job's {world} ranks" if world > len(ranks) else f"all {len(ranks)} ranks"
+
+
+def _late(ranks: Sequence[Rank], job: Job) -> Iterator[str]:
+    """Which rank the others wait for; another one than those given where all of them wait."""
+    least, most = (choose(ranks, key=lambda rank: rank.waits_ms) for choose in (min, max))
+    matters = MATTERS * (job.forms[job.now].step_ms or 0.0)
+    longest = f"rank {most.name} for {units.milliseconds(most.waits_ms)} ms a step, which no form of theirs shortens."
+    if least.waits_ms > matters:
+        yield f"All of them wait in collectives, {longest} The rank that is late is not among them."
+    elif most.waits_ms > matters:
+        yield f"Rank {job.latest} is late: the others wait for it in collectives, {longest}"
 
 
 def _why_none(ranks: Sequence[Rank]) -> str:
