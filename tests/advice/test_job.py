@@ -86,3 +86,11 @@ def test_ranks_without_a_verdict_or_in_other_forms_have_none_together() -> None:
     replayed = rank("3", graph(40, 10.0))
     assert replayed.now == "replay"
     assert judge([late(), replayed]) is None
+
+
+def test_what_a_rank_waits_for_a_late_one_is_nothing_to_overlap() -> None:
+    waiting = early()
+    found = {finding.rule: finding for finding in waiting.advice.findings}
+    saving = found["exposed_communication"].saving_ms
+    assert saving is not None
+    assert saving < 0.1 * waiting.waits_ms

@@ -9,6 +9,7 @@ import numpy as np
 import orjson
 import pytest
 
+from tests.advice.story import op, told
 from tests.build import TraceBuilder
 from tests.reporting import example
 from tracelens import report
@@ -151,3 +152,10 @@ def test_a_repair_says_whether_the_counted_steps_have_it(inside: int | None, tol
     assert phrases.repair(entry).startswith(f"nan: {told}")
     entry["in_steps"] = 3
     assert phrases.repair(entry).startswith("nan: 12 times, 3 in the counted steps, first at byte 5")
+
+
+def test_absurd_sizes_of_tensors_leave_the_document_readable(tmp_path: Path) -> None:
+    beats = [op("aten::exp", 5.0, shapes=[[2**62, 2**40]], dtypes=["float"])] * 20
+    path = told(*beats).write(tmp_path / "absurd.json")
+    found = orjson.loads(report(path).to_json())
+    assert found["forms"]["replay"]["terms"]["values"]["input_copies_ns"] <= document_module.LONGEST_NS

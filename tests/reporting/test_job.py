@@ -33,6 +33,7 @@ def test_ranks_that_all_wait_do_so_for_one_that_is_not_given() -> None:
     ranks = [replace(early("0"), world=8), replace(early("3"), world=8)]
     found = judge(ranks)
     assert "on 2 of the job's 8 ranks" in job.headline(ranks, found)
+    assert json.loads(job.to_json(ranks, found))["job"]["latest"] is None
     assert "The rank that is late is not among them." in " ".join(job.reasons(ranks, found))
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tracelens.loading.runs import Run
 
 _WITH_STEPS: Final = frozenset({"profiler_step", "annotation", "period", "single_step"})
+LONGEST_NS: Final = 2.0**62
+"""No time in the document is longer."""
 _SOME: Final = 1000
 """Rows that are made into values at once."""
 _COST: Final[Mapping[str, tuple[str, ...]]] = {
@@ -212,9 +214,14 @@ def _form(form: Form) -> schema.FormEntry:
 
 
 def _terms(terms: Terms) -> schema.TermsEntry:
-    """The terms with whole ns, as anywhere in the document."""
-    values = {name: round(value) if name.endswith("_ns") else value for name, value in terms.values.items()}
+    """The terms with whole ns of at most 64 bits, as anywhere in the document."""
+    values = {name: _whole(value) if name.endswith("_ns") else value for name, value in terms.values.items()}
     return {"formula": terms.formula, "decided_by": terms.decided_by, "values": values}
+
+
+def _whole(ns: float) -> int:
+    """Absurd sizes of tensors give times that no JSON reader takes for a number."""
+    return round(max(min(ns, LONGEST_NS), -LONGEST_NS))
 
 
 def _blocker(blocker: Blocker) -> schema.BlockerEntry:

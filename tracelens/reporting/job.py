@@ -40,7 +40,11 @@ def to_text(ranks: Sequence[Rank], job: Job | None, *, width: int = 80, color: b
 def to_json(ranks: Sequence[Rank], job: Job | None) -> str:
     """The same as JSON: the job (null where there is no verdict), and its ranks."""
     told = None if job is None else {"verdict": job.verdict, "decided": job.decided, "confidence": job.confidence}
-    more = {} if job is None else {"latest": job.latest, "forms": {name: _times(job.forms[name]) for name in FORMS}}
+    more = (
+        {}
+        if job is None
+        else {"latest": _latest(ranks, job), "forms": {name: _times(job.forms[name]) for name in FORMS}}
+    )
     return written(
         {
             "job": None if told is None else {**told, **more},
@@ -89,14 +93,24 @@ def _every(ranks: Sequence[Rank]) -> str:
     return f"{len(ranks)} of the job's {world} ranks" if world > len(ranks) else f"all {len(ranks)} ranks"
 
 
+def _latest(ranks: Sequence[Rank], job: Job) -> str | None:
+    """The rank that the others wait for; None where none waits, or all wait for one that is not given."""
+    least, most = (choose(rank.waits_ms for rank in ranks) for choose in (min, max))
+    return job.latest if least <= _matters(job) < most else None
+
+
+def _matters(job: Job) -> float:
+    """Ms of a step from which waits are worth a word."""
+    return MATTERS * (job.forms[job.now].step_ms or 0.0)
+
+
 def _late(ranks: Sequence[Rank], job: Job) -> Iterator[str]:
     """Which rank the others wait for; another one than those given where all of them wait."""
     least, most = (choose(ranks, key=lambda rank: rank.waits_ms) for choose in (min, max))
-    matters = MATTERS * (job.forms[job.now].step_ms or 0.0)
     longest = f"rank {most.name} for {units.milliseconds(most.waits_ms)} ms a step, which no form of theirs shortens."
-    if least.waits_ms > matters:
+    if least.waits_ms > _matters(job):
         yield f"All of them wait in collectives, {longest} The rank that is late is not among them."
-    elif most.waits_ms > matters:
+    elif most.waits_ms > _matters(job):
         yield f"Rank {job.latest} is late: the others wait for it in collectives, {longest}"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
+from tracelens.advice.rules.late_rank import late_share
+from tracelens.advice.rules.rule import EVIDENCE, Rule, device_ms, per_step_ms, severity
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import percent
 
@@ -25,10 +26,15 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         severity(share),
         f"Communication that nothing hides takes {percent(share)} of the traced time",
-        per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]),
+        max(per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]) - _waited(analysis), 0.0),
         tuple(kernels.first(EVIDENCE)["example"]),
         "Overlap communication with computation (buckets, prefetch), send less, and compare ranks for a late one.",
     )
+
+
+def _waited(analysis: Analysis) -> float:
+    """Ms of a step that collectives wait for a late rank, which no overlap of this one's shortens."""
+    return late_share(analysis) * device_ms(analysis)
 
 
 RULE: Final = Rule(
