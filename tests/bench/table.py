@@ -17,7 +17,7 @@ from tracelens.loading.plain import compiled
 
 CPU: Final = Path("/proc/cpuinfo")
 MEMORY: Final = Path("/proc/meminfo")
-PATIENCE: Final = 15.0
+PATIENCE: Final = 100.0
 """Seconds: what takes longer and is no part of this project runs once."""
 NOTES: Final = f"""\
 Written by `python -m tests.bench --write`: a real trace repeated to each size, and one in which no two operators or
