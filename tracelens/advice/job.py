@@ -15,7 +15,8 @@ from tracelens.advice.verdict import choose, confidence, is_decided, verdict_of
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import FORMS
 
-ABSTAIN: Final = "abstain"
+MATTERS: Final = 0.05
+"""Share of the job's step from which waits for a late rank are worth a word. [judgement, as of a finding's warning]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,10 @@ class Job:
     decided: bool
     forms: Mapping[str, Form]
     """Each as long as on the rank that is the longest in it by itself, without what it waits for the others."""
-    latest: str
-    """The rank that waits least: the others wait for it."""
+    waits: bool
+    """Whether any rank waits for a late one for long."""
+    latest: str | None
+    """The rank that these wait for; None where none does, or all wait for one that is not given."""
 
 
 def judge(ranks: Sequence[Rank]) -> Job | None:
@@ -62,7 +65,7 @@ def judge(ranks: Sequence[Rank]) -> Job | None:
 
     The confidence is as if the ranges held what they say, less by what the most doubtful trace leaves of it."""
     now = {rank.now for rank in ranks}
-    if len(now) != 1 or any(rank.advice.recommendation.verdict == ABSTAIN for rank in ranks):
+    if len(now) != 1 or any(rank.advice.recommendation.verdict == "abstain" for rank in ranks):
         return None
     (own,) = now
     forms = {name: _joined([_alone(rank, name) for rank in ranks]) for name in FORMS}
@@ -70,8 +73,15 @@ def judge(ranks: Sequence[Rank]) -> Job | None:
     left = min(prod(rank.advice.recommendation.factors.values()) / _by_ranges(rank) for rank in ranks)
     device = max(device_ms(rank.analysis) - rank.waits_ms for rank in ranks)
     sure = round(min(confidence(forms, chosen, device), MOST) * left, 2)
-    latest = min(ranks, key=lambda rank: rank.waits_ms).name
-    return Job(verdict_of(chosen, own), own, chosen, sure, is_decided(forms, own, sure), forms, latest)
+    waits, latest = _latest(ranks, MATTERS * (forms[own].step_ms or 0.0))
+    return Job(verdict_of(chosen, own), own, chosen, sure, is_decided(forms, own, sure), forms, waits, latest)
+
+
+def _latest(ranks: Sequence[Rank], matters: float) -> tuple[bool, str | None]:
+    """Whether any rank waits for over so many ms of a step, and the one that it waits for: that which hardly does."""
+    waits = any(rank.waits_ms > matters for rank in ranks)
+    least = min(ranks, key=lambda rank: rank.waits_ms)
+    return waits, least.name if waits and least.waits_ms <= matters else None
 
 
 def _by_ranges(rank: Rank) -> float:

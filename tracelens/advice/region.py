@@ -14,10 +14,11 @@ from tracelens.advice.changes import Changes, find_changes
 from tracelens.advice.fed_back import first_fed
 from tracelens.advice.late_launches import late_launches
 from tracelens.advice.outside import Outside, find_outside, idle_outside
-from tracelens.analysis.recording import incomplete_steps, is_alike, launched_work, stacked
+from tracelens.analysis.recording import incomplete_steps
 from tracelens.analysis.results import Analysis, Steps
 from tracelens.analysis.typical import halves, of_typical_steps, typical_steps
 from tracelens.analysis.waits import necessary_waits, repeated
+from tracelens.analysis.work import is_alike, launched_work, stacked
 from tracelens.model.events import ABSENT, Bools, Category, Device, Floats, Int32s, Int64s, Role, Trace, among
 from tracelens.model.intervals import covered, length, union
 from tracelens.model.names import names_of, tell_alike

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from tracelens.cli import output
 from tracelens.cli.command import add_json
@@ -55,14 +55,15 @@ def _ranks(paths: list[Path]) -> list[Rank]:
     """Each trace with the advice on it; UsageError for two of one rank, or of jobs of different sizes."""
     from tracelens import api
     from tracelens.advice.job import Rank
+    from tracelens.reporting.document import rank_of
 
     ranks, sizes, names = list[Rank](), set[int](), _names(list(_files(paths)))
     for path in names:
         with Progress() as progress:
             report = api.report(path, progress=progress)
-        told = _distributed(report.analysis.trace.metadata)
-        world = told.get("world_size")
-        ranks.append(Rank(str(told.get("rank", names[path])), report.analysis, report.advice, world))
+        number, world = rank_of(report.analysis.trace)
+        name = names[path] if number is None else str(number)
+        ranks.append(Rank(name, report.analysis, report.advice, world))
         sizes |= {world} if world else set()
     twice = [name for name, count in Counter(rank.name for rank in ranks).items() if count > 1]
     if twice:
@@ -86,10 +87,3 @@ def _files(paths: list[Path]) -> Iterator[Path]:
 
     for path in paths:
         yield from traces_in(path) if path.is_dir() else [path]
-
-
-def _distributed(metadata: Any) -> dict[str, int]:  # noqa: ANN401 - what a file holds
-    """Rank and world size as the trace gives them."""
-    info = metadata.get("distributedInfo")
-    given = cast("dict[str, Any]", info) if isinstance(info, dict) else {}
-    return {key: value for key in ("rank", "world_size") if isinstance(value := given.get(key), int)}

@@ -104,7 +104,7 @@ def _path(path: str) -> str:
 
 def _trace(analysis: Analysis, form: str) -> schema.TraceEntry:
     trace = analysis.trace
-    distributed, busy = _distributed(trace), busy_ns(trace)
+    busy, (rank, world) = busy_ns(trace), rank_of(trace)
     return {
         "path": _path(trace.source.path),
         "bytes": trace.source.size,
@@ -113,8 +113,8 @@ def _trace(analysis: Analysis, form: str) -> schema.TraceEntry:
         "form": form,
         "vendor": trace.vendor,
         "devices": [{"id": d.id, "name": d.name, "busy_ns": busy.get(d.id, 0)} for d in trace.devices],
-        "rank": _integer(distributed.get("rank")),
-        "world_size": _integer(distributed.get("world_size")),
+        "rank": rank,
+        "world_size": world,
         "repairs": [_repair(analysis, repair) for repair in trace.repairs],
     }
 
@@ -135,9 +135,11 @@ def _recorded_form(analysis: Analysis) -> str:
     return stamped if stamped in FORMS else analysis.form
 
 
-def _distributed(trace: Trace) -> Mapping[str, Any]:
+def rank_of(trace: Trace) -> tuple[int | None, int | None]:
+    """The trace's rank and the number of ranks of its job, as far as it gives them."""
     info = trace.metadata.get("distributedInfo")
-    return cast("Mapping[str, Any]", info) if isinstance(info, dict) else {}
+    given: Mapping[str, Any] = cast("Mapping[str, Any]", info) if isinstance(info, dict) else {}
+    return _integer(given.get("rank")), _integer(given.get("world_size"))
 
 
 def _trust(trust: Trust) -> schema.TrustEntry:
@@ -287,4 +289,4 @@ def _texts(values: object) -> list[str]:
 
 
 def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

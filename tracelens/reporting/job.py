@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from tracelens.advice.job import Job, Rank
 from tracelens.advice.results import Form
@@ -15,9 +15,6 @@ from tracelens.reporting.grid import Column
 from tracelens.reporting.ink import Ink
 from tracelens.reporting.json_text import written
 from tracelens.reporting.page import LEAST_WIDTH, Page
-
-MATTERS: Final = 0.05
-"""Share of the job's step from which a rank that is late is worth a word. [judgement: where a finding is a warning]"""
 
 
 def to_text(ranks: Sequence[Rank], job: Job | None, *, width: int = 80, color: bool = False) -> str:
@@ -39,15 +36,9 @@ def to_text(ranks: Sequence[Rank], job: Job | None, *, width: int = 80, color: b
 
 def to_json(ranks: Sequence[Rank], job: Job | None) -> str:
     """The same as JSON: the job (null where there is no verdict), and its ranks."""
-    told = None if job is None else {"verdict": job.verdict, "decided": job.decided, "confidence": job.confidence}
-    more = (
-        {}
-        if job is None
-        else {"latest": _latest(ranks, job), "forms": {name: _times(job.forms[name]) for name in FORMS}}
-    )
     return written(
         {
-            "job": None if told is None else {**told, **more},
+            "job": None if job is None else _judged(job),
             "summary": " ".join([headline(ranks, job), *reasons(ranks, job)]),
             "ranks": [_entry(rank) for rank in ranks],
         }
@@ -93,24 +84,15 @@ def _every(ranks: Sequence[Rank]) -> str:
     return f"{len(ranks)} of the job's {world} ranks" if world > len(ranks) else f"all {len(ranks)} ranks"
 
 
-def _latest(ranks: Sequence[Rank], job: Job) -> str | None:
-    """The rank that the others wait for; None where none waits, or all wait for one that is not given."""
-    least, most = (choose(rank.waits_ms for rank in ranks) for choose in (min, max))
-    return job.latest if least <= _matters(job) < most else None
-
-
-def _matters(job: Job) -> float:
-    """Ms of a step from which waits are worth a word."""
-    return MATTERS * (job.forms[job.now].step_ms or 0.0)
-
-
 def _late(ranks: Sequence[Rank], job: Job) -> Iterator[str]:
     """Which rank the others wait for; another one than those given where all of them wait."""
-    least, most = (choose(ranks, key=lambda rank: rank.waits_ms) for choose in (min, max))
+    if not job.waits:
+        return
+    most = max(ranks, key=lambda rank: rank.waits_ms)
     longest = f"rank {most.name} for {units.milliseconds(most.waits_ms)} ms a step, which no form of theirs shortens."
-    if least.waits_ms > _matters(job):
+    if job.latest is None:
         yield f"All of them wait in collectives, {longest} The rank that is late is not among them."
-    elif most.waits_ms > _matters(job):
+    else:
         yield f"Rank {job.latest} is late: the others wait for it in collectives, {longest}"
 
 
@@ -148,6 +130,16 @@ def _span(form: Form) -> str:
 
 def _times(form: Form) -> dict[str, Any]:
     return {"step_ms": form.step_ms, "low": form.low, "high": form.high, "source": form.source}
+
+
+def _judged(job: Job) -> dict[str, Any]:
+    return {
+        "verdict": job.verdict,
+        "decided": job.decided,
+        "confidence": job.confidence,
+        "latest": job.latest,
+        "forms": {name: _times(job.forms[name]) for name in FORMS},
+    }
 
 
 def _entry(rank: Rank) -> dict[str, Any]:
