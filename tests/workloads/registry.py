@@ -27,6 +27,8 @@ Split = Literal[
     "eleventh",
     "twelfth",
     "thirteenth",
+    "fourteenth",
+    "fifteenth",
 ]
 
 ON_GPU: Final = torch.cuda.is_available()
