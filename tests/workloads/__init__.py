@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tests.workloads import (
     agents,
+    archives,
     blocked,
     decoding,
     dense,
@@ -25,6 +26,7 @@ from tests.workloads import (
     modern,
     optimising,
     perception,
+    pictures,
     pointwise,
     recommending,
     representation,
@@ -47,6 +49,7 @@ from tests.workloads.registry import WORKLOADS
 __all__ = [
     "WORKLOADS",
     "agents",
+    "archives",
     "blocked",
     "decoding",
     "dense",
@@ -62,6 +65,7 @@ __all__ = [
     "modern",
     "optimising",
     "perception",
+    "pictures",
     "pointwise",
     "recommending",
     "representation",
