@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advice.story import Beat, facts, op
-from tracelens.advice.fusion import Compiled, compile_device
+from tracelens.advice.compiler.fusion import Compiled, compile_device
 
 BIG = 1 << 24
 """Elements: a tensor whose traffic outlasts all else of a kernel."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tests.build import TraceBuilder
-from tracelens.advice.facts import Facts, facts_of
+from tracelens.advice.device.facts import Facts, facts_of
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
 

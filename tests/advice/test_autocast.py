@@ -10,7 +10,7 @@ from tests.build import TraceBuilder
 from tests.reference import reference_traces
 from tracelens import load, report
 from tracelens.advice import advise
-from tracelens.advice.autocast import is_autocast
+from tracelens.advice.operators.autocast import is_autocast
 
 
 def casting(outer: str) -> Beat:

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from tests.advice.story import Beat, Clock, analysis, fork, gemm, pointwise
 from tests.build import TraceBuilder
-from tracelens.advice import beside
 from tracelens.advice import constants as C
-from tracelens.advice.facts import Facts, find_facts
-from tracelens.advice.region import find_region
-from tracelens.advice.replay import predict_replay
-from tracelens.advice.schedule import Span
+from tracelens.advice.device import beside
+from tracelens.advice.device.facts import Facts, find_facts
+from tracelens.advice.device.schedule import Span
+from tracelens.advice.forms.replay import predict_replay
+from tracelens.advice.step.region import find_region
 
 SMS = 132
 US = 1_000

@@ -10,12 +10,12 @@ from tests.advice.cases.beats import inside, loader, on_host, pause
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice import advise
-from tracelens.advice.blockers import VETOES, Observation, find_blockers
-from tracelens.advice.facts import find_facts
-from tracelens.advice.forms import predict_forms
-from tracelens.advice.pieces import find_pieces
-from tracelens.advice.region import Region, find_region
+from tracelens.advice.blockers.blockers import VETOES, Observation, find_blockers
+from tracelens.advice.blockers.pieces import find_pieces
+from tracelens.advice.device.facts import find_facts
+from tracelens.advice.forms.forms import predict_forms
 from tracelens.advice.results import Advice
+from tracelens.advice.step.region import Region, find_region
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
 

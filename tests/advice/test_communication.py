@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.advice.cases.beats import NCCL, collective
 from tests.advice.story import H200, Beat, analysis, gemm, item, op, pointwise
 from tracelens.advice import advise
-from tracelens.advice.blockers import COSTLY
+from tracelens.advice.blockers.blockers import COSTLY
 from tracelens.advice.results import Advice
 
 CHAIN = [pointwise(100, 1 << 25) for _ in range(8)]

@@ -10,10 +10,10 @@ import pytest
 from tests.advice.story import Beat, analysis, gemm, item, op, pointwise
 from tests.advice.test_verdict import form
 from tracelens.advice import advise
-from tracelens.advice.case import Case
-from tracelens.advice.doubts import DOUBTS, among, doubts, factors_of
-from tracelens.advice.explain import explain
-from tracelens.advice.recommend import recommend
+from tracelens.advice.choice.case import Case
+from tracelens.advice.choice.doubts import DOUBTS, among, doubts, factors_of
+from tracelens.advice.choice.recommend import recommend
+from tracelens.advice.explain.explain import explain
 from tracelens.advice.results import Advice, Form
 from tracelens.analysis.results import Trust
 

@@ -15,13 +15,13 @@ from tests import runs
 from tests.advice.story import analysis, call, gemm, item, pointwise, upload
 from tests.documents import keys_of
 from tracelens.advice import advise
-from tracelens.advice.blockers import VETOES
-from tracelens.advice.confirmed import REPAIRS
-from tracelens.advice.explain import explain, topics
-from tracelens.advice.measured import REASONS
+from tracelens.advice.blockers.blockers import VETOES
+from tracelens.advice.blockers.confirmed import REPAIRS
+from tracelens.advice.explain.explain import explain, topics
+from tracelens.advice.explain.sources import constants
+from tracelens.advice.forms.measured import REASONS
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
-from tracelens.advice.sources import constants
 from tracelens.analysis import analyze
 from tracelens.analysis.parts import Part
 from tracelens.errors import UsageError
@@ -149,7 +149,7 @@ def test_a_figure_shows_its_formula_and_its_constants_with_values() -> None:
     text = to_text(explain("replay"))
     assert re.search(r"NODE_SPACING = [\d.]+ us", text)
     assert "[H200" in text
-    assert "predict_replay, tracelens/advice/replay.py:" in text
+    assert "predict_replay, tracelens/advice/forms/replay.py:" in text
     assert "return " in text, "short code is the formula"
 
 

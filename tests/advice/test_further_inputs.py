@@ -7,8 +7,8 @@ import pytest
 from tests.advice.story import Beat, analysis, op
 from tests.build import TraceBuilder
 from tracelens.advice import constants as C
-from tracelens.advice.inputs import input_copies
-from tracelens.advice.region import find_region
+from tracelens.advice.forms.inputs import input_copies
+from tracelens.advice.step.region import find_region
 
 SMALL, LARGE = [64, 1], [64, 1 << 18]
 RATE = 4_000.0

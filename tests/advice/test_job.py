@@ -9,7 +9,7 @@ import pytest
 from tests.advice.cases.beats import collective, graph
 from tests.advice.story import Beat, analysis, call, gemm, item, pointwise
 from tracelens.advice import advise
-from tracelens.advice.job import Rank, judge
+from tracelens.advice.choice.job import Rank, judge
 
 FEW_BYTES = 57
 LATE_US, WAITS_US = 30, 2_500

@@ -8,8 +8,8 @@ import pytest
 
 from tests.advice.story import Beat, analysis, pointwise
 from tracelens.advice import advise
-from tracelens.advice.bandwidth import part_of
-from tracelens.advice.likeness import differences, is_calibrated, unlikeness
+from tracelens.advice.device.bandwidth import part_of
+from tracelens.advice.device.likeness import differences, is_calibrated, unlikeness
 from tracelens.advice.results import Advice
 from tracelens.model.events import Device, Trace
 

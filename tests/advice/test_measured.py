@@ -13,7 +13,7 @@ from tests import runs
 from tests.advice.story import Beat, analysis, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
 from tracelens.advice import advise
-from tracelens.advice.measured import measured_forms
+from tracelens.advice.forms.measured import measured_forms
 from tracelens.advice.results import Advice
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis

@@ -12,11 +12,11 @@ from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, point
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice import constants as C
-from tracelens.advice.blockers import find_blockers
-from tracelens.advice.confirmed import confirmed
-from tracelens.advice.facts import Facts, facts_of
-from tracelens.advice.outside import LONG, UNCLEAR, find_outside, mainly_computing, stretches
+from tracelens.advice.blockers.blockers import find_blockers
+from tracelens.advice.blockers.confirmed import confirmed
+from tracelens.advice.device.facts import Facts, facts_of
 from tracelens.advice.results import Form
+from tracelens.advice.step.outside import LONG, UNCLEAR, find_outside, mainly_computing, stretches
 from tracelens.advice.terms import Terms
 from tracelens.analysis.results import Analysis
 

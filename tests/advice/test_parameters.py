@@ -8,8 +8,8 @@ from tests.advice.story import Beat, Clock, analysis, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice import constants as C
-from tracelens.advice.facts import facts_of
-from tracelens.advice.parameters import layer_tensors
+from tracelens.advice.device.facts import facts_of
+from tracelens.advice.forms.parameters import layer_tensors
 from tracelens.model.units import NS_PER_MS
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.reference import reference_traces
 from tracelens.advice import advise
+from tracelens.advice.forms.verdict import COMPLEXITY
 from tracelens.advice.results import Advice
-from tracelens.advice.verdict import COMPLEXITY
 from tracelens.analysis import analyze
 from tracelens.loading import load_trace
 

@@ -24,8 +24,8 @@ from tests.advice.cases.recordings import lost_graphs, model_in_the_making, no_d
 from tests.advice.story import Beat, analysis, at_step, call, fork, gemm, item, op, pointwise, told, upload
 from tests.build import TraceBuilder
 from tracelens.advice import advise
-from tracelens.advice.first import ALLOWS, TELLS
-from tracelens.advice.forms import cannot
+from tracelens.advice.choice.first import ALLOWS, TELLS
+from tracelens.advice.forms.forms import cannot
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import HIDES, RULES, Rule, check_all
 from tracelens.advice.rules.rule import SEVERITIES, device_ms, now_ms, severity

@@ -9,8 +9,8 @@ from tests.build import TraceBuilder
 from tests.reference import reference_traces
 from tracelens import report
 from tracelens.advice import advise
+from tracelens.advice.choice.snippet import Target, code
 from tracelens.advice.results import Advice
-from tracelens.advice.snippet import Target, code
 
 CHECK = op("aten::_amp_foreach_non_finite_check_and_unscale_", 2)
 UPDATE = op("aten::_amp_update_scale_", 2)

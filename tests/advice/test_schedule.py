@@ -12,13 +12,13 @@ from tests.advice.story import Beat, Clock, analysis, call, fork, gemm, item, op
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice import constants as C
-from tracelens.advice.eager import predict_eager
-from tracelens.advice.facts import Facts, find_facts
-from tracelens.advice.host_time import host_scale
-from tracelens.advice.inputs import input_copies, tree_copies
-from tracelens.advice.region import Region, find_region
-from tracelens.advice.replay import predict_replay
-from tracelens.advice.schedule import eager_period, graph_spacing
+from tracelens.advice.device.facts import Facts, find_facts
+from tracelens.advice.device.schedule import eager_period, graph_spacing
+from tracelens.advice.forms.eager import predict_eager
+from tracelens.advice.forms.host_time import host_scale
+from tracelens.advice.forms.inputs import input_copies, tree_copies
+from tracelens.advice.forms.replay import predict_replay
+from tracelens.advice.step.region import Region, find_region
 from tracelens.analysis import analyze
 from tracelens.model.events import ABSENT
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.advice.story import analysis, op
 from tracelens.advice import constants as C
-from tracelens.advice.compiled import predict_compile
-from tracelens.advice.facts import Facts, facts_of
-from tracelens.advice.fusion import compile_device
-from tracelens.advice.host_time import slowness
+from tracelens.advice.compiler.fusion import compile_device
+from tracelens.advice.device.facts import Facts, facts_of
+from tracelens.advice.forms.compiled import predict_compile
+from tracelens.advice.forms.host_time import slowness
 
 
 def facts(call: float, busy: float) -> Facts:

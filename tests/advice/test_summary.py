@@ -11,12 +11,12 @@ import pytest
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
+from tracelens.advice.choice.reason import reason
+from tracelens.advice.choice.snippet import Target, code
 from tracelens.advice.constants import POWER_SLOWDOWN
-from tracelens.advice.facts import facts_of
-from tracelens.advice.often import often
-from tracelens.advice.reason import reason
+from tracelens.advice.device.facts import facts_of
 from tracelens.advice.results import Advice
-from tracelens.advice.snippet import Target, code
+from tracelens.advice.step.often import often
 from tracelens.analysis import analyze
 from tracelens.model.units import NS_PER_MS
 

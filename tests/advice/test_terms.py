@@ -13,7 +13,7 @@ from tests.reference import reference_traces
 from tests.validation.measured import measured
 from tracelens import report
 from tracelens.advice import advise
-from tracelens.advice.missed import scaled
+from tracelens.advice.choice.missed import scaled
 from tracelens.advice.results import Form
 from tracelens.advice.terms import DECIDED, TERMS, Terms
 from tracelens.model.units import NS_PER_MS

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracelens.advice.forms.verdict import COMPLEXITY, choose, confidence, is_decided, speedup, verdict_of
 from tracelens.advice.results import Blocker, Form
-from tracelens.advice.verdict import COMPLEXITY, choose, confidence, is_decided, speedup, verdict_of
 from tracelens.model.forms import FORMS
 
 times = st.one_of(st.none(), st.floats(min_value=1e-3, max_value=1e3))

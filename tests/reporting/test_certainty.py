@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.reporting import example
-from tracelens.advice.doubts import DOUBTS
+from tracelens.advice.choice.doubts import DOUBTS
 from tracelens.reporting import certainty, phrases
 from tracelens.reporting.report import Report
 from tracelens.reporting.schema import Document

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from tests.reporting import example
-from tracelens.advice import explain
+from tracelens.advice.explain import explain
 from tracelens.advice.terms import DECIDED, HOST
 from tracelens.reporting.explanations import list_text, to_text, values_text
 from tracelens.reporting.printable import cells

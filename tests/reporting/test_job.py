@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.advice.story import call
 from tests.advice.test_job import early, late, rank
-from tracelens.advice.job import judge
+from tracelens.advice.choice.job import judge
 from tracelens.reporting import job
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reporting import example
-from tracelens.advice.snippet import Target, code
+from tracelens.advice.choice.snippet import Target, code
 from tracelens.reporting.printable import cells
 from tracelens.reporting.report import Report
 

@@ -12,7 +12,7 @@ from tests import runs
 from tests.documents import keys_of
 from tracelens import report
 from tracelens.__main__ import main
-from tracelens.advice.explain import explain, topics
+from tracelens.advice.explain.explain import explain, topics
 from tracelens.analysis.parts import Part
 from tracelens.exitcodes import ExitCode
 from tracelens.reporting.explanations import values_text

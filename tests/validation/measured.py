@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracelens.advice.verdict import COMPLEXITY
+from tracelens.advice.forms.verdict import COMPLEXITY
 
 FOLDER = Path(__file__).parent.parent / "data"
 STEP_MS = "step_ms.json"

@@ -13,12 +13,12 @@ from typing import Final
 from tests.validation.measured import FOLDER, Measured, measured
 from tests.validation.table import SETS
 from tracelens.advice import constants
-from tracelens.advice.blockers import Observation, find_blockers
-from tracelens.advice.facts import Facts, find_facts
-from tracelens.advice.forms import predict_forms
-from tracelens.advice.region import find_region
+from tracelens.advice.blockers.blockers import Observation, find_blockers
+from tracelens.advice.device.facts import Facts, find_facts
+from tracelens.advice.forms.forms import predict_forms
+from tracelens.advice.forms.verdict import choose, verdict_of
 from tracelens.advice.results import Form
-from tracelens.advice.verdict import choose, verdict_of
+from tracelens.advice.step.region import find_region
 from tracelens.analysis import analyze
 from tracelens.loading import load_trace
 from tracelens.model.forms import FORMS

@@ -1,5 +1,8 @@
 """Analysis to predicted forms, blockers, findings and the verdict.
 
+Its rooms, each of which may import those before it: step; operators and blockers; device; compiler; forms; rules;
+choice and explain. Beside them lies what many of them use, and `advise`, which goes through them.
+
 The function is imported at its first use: rules and explanations do without what it needs."""
 
 from __future__ import annotations

@@ -7,27 +7,27 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tracelens.advice import constants as C
-from tracelens.advice.autocast import is_autocast
-from tracelens.advice.blockers import COSTLY, Observation, find_blockers
-from tracelens.advice.case import Case
-from tracelens.advice.confirmed import confirmed
-from tracelens.advice.eager import predict_eager
-from tracelens.advice.facts import Facts, facts_of
-from tracelens.advice.first import raised
-from tracelens.advice.forms import cannot, predict_forms, repaired
-from tracelens.advice.host_time import as_compiled
-from tracelens.advice.measured import beside, measured_forms
-from tracelens.advice.missed import missed, scaled
-from tracelens.advice.reason import reason
-from tracelens.advice.recommend import abstain, recommend
-from tracelens.advice.region import Region
+from tracelens.advice.blockers.blockers import COSTLY, Observation, find_blockers
+from tracelens.advice.blockers.confirmed import confirmed
+from tracelens.advice.blockers.scaler import is_scaled
+from tracelens.advice.blockers.unproven import unproven
+from tracelens.advice.choice.case import Case
+from tracelens.advice.choice.first import raised
+from tracelens.advice.choice.missed import missed, scaled
+from tracelens.advice.choice.reason import reason
+from tracelens.advice.choice.recommend import abstain, recommend
+from tracelens.advice.choice.snippet import Target, target_of
+from tracelens.advice.device.facts import Facts, facts_of
+from tracelens.advice.forms.eager import predict_eager
+from tracelens.advice.forms.forms import cannot, predict_forms, repaired
+from tracelens.advice.forms.host_time import as_compiled
+from tracelens.advice.forms.measured import beside, measured_forms
+from tracelens.advice.forms.traced import traced_forms
+from tracelens.advice.forms.verdict import HOST_BOUND, candidates
+from tracelens.advice.operators.autocast import is_autocast
 from tracelens.advice.results import Advice, Blocker, Form, Recommendation
 from tracelens.advice.rules import check_all
-from tracelens.advice.scaler import is_scaled
-from tracelens.advice.snippet import Target, target_of
-from tracelens.advice.traced import traced_forms
-from tracelens.advice.unproven import unproven
-from tracelens.advice.verdict import HOST_BOUND, candidates
+from tracelens.advice.step.region import Region
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import FORMS, NOT_EAGER, REPLAYED
 

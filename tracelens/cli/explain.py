@@ -27,7 +27,7 @@ class RulesCommand:
 
     def run(self, options: argparse.Namespace) -> ExitCode:
         """Print every rule with when it fires."""
-        from tracelens.advice import explain
+        from tracelens.advice.explain import explain
         from tracelens.reporting.explanations import rules_text, to_json
 
         ids = explain.topics()["rule"]
@@ -57,7 +57,7 @@ class ExplainCommand:
 
     def run(self, options: argparse.Namespace) -> ExitCode:
         """Print the explanation, or what can be explained."""
-        from tracelens.advice import explain
+        from tracelens.advice.explain import explain
         from tracelens.reporting.explanations import list_text, to_json, to_text
 
         if options.trace is not None:
@@ -75,7 +75,7 @@ class ExplainCommand:
 
 def _follow(options: argparse.Namespace) -> ExitCode:
     """Print what the name stands for in the report on a trace, and the explanation."""
-    from tracelens.advice import explain
+    from tracelens.advice.explain import explain
     from tracelens.cli.reading import report
     from tracelens.reporting.explanations import to_text, values_json, values_text
 

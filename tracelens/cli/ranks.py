@@ -16,7 +16,7 @@ from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 
 if TYPE_CHECKING:
-    from tracelens.advice.job import Rank
+    from tracelens.advice.choice.job import Rank
 
 
 class RanksCommand:
@@ -38,7 +38,7 @@ class RanksCommand:
 
     def run(self, options: argparse.Namespace) -> ExitCode:
         """Print the verdict and a row for each rank."""
-        from tracelens.advice.job import judge
+        from tracelens.advice.choice.job import judge
         from tracelens.reporting import job
 
         ranks = sorted(_ranks(options.traces), key=lambda rank: (len(rank.name), rank.name))
@@ -54,7 +54,7 @@ class RanksCommand:
 def _ranks(paths: list[Path]) -> list[Rank]:
     """Each trace with the advice on it; UsageError for two of one rank, or of jobs of different sizes."""
     from tracelens import api
-    from tracelens.advice.job import Rank
+    from tracelens.advice.choice.job import Rank
     from tracelens.reporting.document import rank_of
 
     ranks, sizes, names = list[Rank](), set[int](), _names(list(_files(paths)))

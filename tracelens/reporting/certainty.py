@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.summary import SURE
-from tracelens.advice.verdict import TOLERANCE
+from tracelens.advice.choice.summary import SURE
+from tracelens.advice.forms.verdict import TOLERANCE
 from tracelens.model import units
 from tracelens.reporting.forms import advised_form, unit
 from tracelens.reporting.schema import Document

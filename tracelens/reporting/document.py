@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from tracelens.advice.measured import measured_forms, unusable
+from tracelens.advice.forms.measured import measured_forms, unusable
 from tracelens.advice.results import Advice, AfterFix, Blocker, Form, Recommendation
 from tracelens.advice.terms import Terms
 from tracelens.analysis.damage import in_steps

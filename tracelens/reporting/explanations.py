@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from tracelens.advice.explain import Explanation
-from tracelens.advice.sources import Constant, Function
+from tracelens.advice.explain.explain import Explanation
+from tracelens.advice.explain.sources import Constant, Function
 from tracelens.advice.terms import DECIDED, TERMS
 from tracelens.model import units
 from tracelens.reporting.grid import Column

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tracelens.advice.choice.snippet import target_of
 from tracelens.advice.results import NO_GRAPH
-from tracelens.advice.snippet import target_of
 from tracelens.advice.terms import DEVICE, RULES
 from tracelens.model import units
 from tracelens.model.forms import FORMS

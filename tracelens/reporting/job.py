@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tracelens.advice.job import Job, Rank
+from tracelens.advice.choice.job import Job, Rank
+from tracelens.advice.forms.verdict import candidates
 from tracelens.advice.results import Form
-from tracelens.advice.verdict import candidates
 from tracelens.model import units
 from tracelens.model.forms import FORMS
 from tracelens.reporting.forms import span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.first import TELLS
+from tracelens.advice.choice.first import TELLS
 from tracelens.advice.results import NO_GRAPH
 from tracelens.advice.rules import RULES
 from tracelens.model import units

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tracelens.advice.verdict import HOST_BOUND, LAUNCHED, PROCESS_SIGMA
+from tracelens.advice.forms.verdict import HOST_BOUND, LAUNCHED, PROCESS_SIGMA
 from tracelens.model import units
 from tracelens.model.forms import FORMS
 from tracelens.reporting.printable import short_place

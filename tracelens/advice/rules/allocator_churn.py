@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.allocation import allocation_repair
+from tracelens.advice.blockers.allocation import allocation_repair
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.lost_time import lost_time
 from tracelens.advice.rules.rule import Rule

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.often import a_step
+from tracelens.advice.forms.verdict import choose
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule
-from tracelens.advice.verdict import choose
+from tracelens.advice.step.often import a_step
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import REPLAYED
 from tracelens.model.units import counted

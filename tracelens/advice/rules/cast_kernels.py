@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.advice.step.often import a_step
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Category
 from tracelens.model.units import counted, percent

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tracelens.advice.forms.verdict import choose
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule
-from tracelens.advice.verdict import choose
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import DEVICE_WORK
 from tracelens.model.units import counted

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.advice.facts import facts_of
+from tracelens.advice.device.facts import facts_of
+from tracelens.advice.forms.verdict import candidates, choose
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
-from tracelens.advice.verdict import candidates, choose
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import COMPILED
 from tracelens.model.units import NS_PER_MS, share

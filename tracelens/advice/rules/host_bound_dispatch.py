@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.outside import stretches
+from tracelens.advice.forms.verdict import candidates, choose
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence, profiler_idle
 from tracelens.advice.rules.rule import EVIDENCE, Rule, severity
-from tracelens.advice.verdict import candidates, choose
+from tracelens.advice.step.outside import stretches
 from tracelens.analysis.results import Analysis
 from tracelens.model.intervals import intersect, length
 from tracelens.model.units import share as percent

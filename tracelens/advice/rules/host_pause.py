@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.outside import stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence, host_work
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.advice.step.outside import stretches
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.typical import typical_steps
 from tracelens.model.events import Category, Int64s

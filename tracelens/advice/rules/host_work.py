@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.outside import mainly_computing, stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
+from tracelens.advice.step.outside import mainly_computing, stretches
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Int64s
 from tracelens.model.intervals import length, longest_first

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.arguments import parsed, tensors, width
-from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms, severity
+from tracelens.advice.step.often import a_step
 from tracelens.analysis.results import Analysis
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Floats, Int64s

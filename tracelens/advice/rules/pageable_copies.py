@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.often import a_step, often
 from tracelens.advice.patterns import PAGEABLE
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule, per_step_ms, severity
+from tracelens.advice.step.often import a_step, often
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Category
 from tracelens.model.names import named

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.advice.often import a_step
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, per_step_ms
+from tracelens.advice.step.often import a_step
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import ABSENT, Int64s, Role
 from tracelens.model.units import milliseconds

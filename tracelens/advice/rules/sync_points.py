@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.inner_waits import inner_waits
-from tracelens.advice.often import a_step, often
-from tracelens.advice.outside import stretches
+from tracelens.advice.blockers.scaler import wait_repair
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import EVIDENCE, Rule, host_saving_ms, severity
-from tracelens.advice.scaler import wait_repair
+from tracelens.advice.step.inner_waits import inner_waits
+from tracelens.advice.step.often import a_step, often
+from tracelens.advice.step.outside import stretches
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.waits import repeated
 from tracelens.model.intervals import length

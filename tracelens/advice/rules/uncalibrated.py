@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.facts import facts_of
-from tracelens.advice.likeness import differences
+from tracelens.advice.device.facts import facts_of
+from tracelens.advice.device.likeness import differences
+from tracelens.advice.device.roofline import contradictions, slow_kernels
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.roofline import contradictions, slow_kernels
 from tracelens.advice.rules.rule import Rule
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Device

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracelens.advice.outside import LONG, UNCLEAR, find_outside, unclear_stretches
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule
+from tracelens.advice.step.outside import LONG, UNCLEAR, find_outside, unclear_stretches
 from tracelens.analysis.results import Analysis
 from tracelens.model.units import NS_PER_MS, duration, durations
 

@@ -1,0 +1,82 @@
+"""The pieces that the waits of a step leave of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from tracelens.advice import constants as C
+from tracelens.advice.blockers.blockers import Observation
+from tracelens.advice.patterns import FROM_HOST
+from tracelens.advice.step.region import Region
+from tracelens.model.events import ABSENT, Int64s
+from tracelens.model.names import named
+
+LOOP: Final = 3
+"""More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
+UNLIKE_ROUNDS: Final = 0.5
+"""How likely pieces none of which repeats take what the rounds of a loop do. [judgement; H200, 3 steps: compiled 0.7 to
+1 of the way from code written out, under reduce-overhead 0 to 1]"""
+WRITTEN_OUT: Final = 5
+"""Up to so many pieces waits may cut code without a loop, each of whose pieces is compiled. [judgement]"""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """How much of the step can run without interruption."""
+
+    capturable: bool
+    """Nothing proven prevents the capture of the whole step."""
+    pieces: int
+    """Stretches of launches between blocking waits."""
+    launches: float
+    """Launches in the stretch that a launch is in, on average."""
+    repeated: float = 0.0
+    """Share of the launches in stretches whose kernels another stretch repeats: in a loop most."""
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether there are too many pieces for code written out."""
+        return self.pieces > WRITTEN_OUT
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the pieces are the rounds of a loop that waits in its body."""
+        return self.pieces > 2 and self.repeated > C.LOOPED_LAUNCHES
+
+    @property
+    def left(self) -> float:
+        """How likely the compiler leaves the pieces to eager: the more alike and the shorter they are."""
+        short, long = C.REGION_LAUNCHES
+        repeated = min(self.repeated / C.LOOPED_LAUNCHES, 1.0)
+        looped = UNLIKE_ROUNDS + (1 - UNLIKE_ROUNDS) * repeated
+        return looped * min(max((long - self.launches) / (long - short), 0.0), 1.0)
+
+
+def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
+    """What the proven blockers leave of the step; a stray wait is no proof and splits nothing."""
+    capturable = not any(seen.vetoes for seen in observed)
+    waits = any(seen.vetoes and seen.blocker.id == "sync" for seen in observed)
+    bounds = np.unique(np.concatenate(([0], _breaking(region) if waits else [], [len(region)]))).astype(np.int64)
+    pieces = max(len(bounds) - 1, 1)
+    inside = np.diff(bounds).astype(float)
+    return Blocked(capturable, pieces, float((inside * inside).sum()) / max(len(region), 1), _repeated(region, bounds))
+
+
+def _repeated(region: Region, bounds: Int64s) -> float:
+    """Share of the launches in stretches, each from one bound to the next, of the same kernels as another."""
+    names = region.trace.events.name[region.work]
+    stretches = [names[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
+    often = Counter(stretches)
+    return sum(len(stretch) for stretch in stretches if often[stretch] > 1) / max(names.nbytes, 1)
+
+
+def _breaking(region: Region) -> Int64s:
+    """The waits that break a graph: not those of copies from the host's memory, which are operators of the graph."""
+    behind, operator = region.work[np.maximum(region.waits - 1, 0)], region.trace.links.operator
+    same = (operator[behind] == operator[region.wait_rows]) & (operator[behind] != ABSENT)
+    return region.waits[~(same & named(region.trace, behind, FROM_HOST))]
