@@ -17,7 +17,20 @@ from tracelens.model.forms import FORMS
 
 TABLE = FOLDER / "validation.md"
 PUT_AWAY = "Put away unseen for [the {0} run]({0}_run.md); constants have seen these measurements since."
-RUNS = ("thirteenth", "twelfth", "eleventh", "tenth", "ninth", "eighth", "seventh", "sixth", "fifth", "fourth", "third")
+RUNS = (
+    "fourteenth",
+    "thirteenth",
+    "twelfth",
+    "eleventh",
+    "tenth",
+    "ninth",
+    "eighth",
+    "seventh",
+    "sixth",
+    "fifth",
+    "fourth",
+    "third",
+)
 SETS = {
     **{name: PUT_AWAY.format(name) for name in RUNS},
     "unseen": PUT_AWAY.format("second"),
