@@ -29,6 +29,7 @@ Split = Literal[
     "thirteenth",
     "fourteenth",
     "fifteenth",
+    "sixteenth",
 ]
 
 ON_GPU: Final = torch.cuda.is_available()
