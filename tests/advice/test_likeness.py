@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.advice.story import Beat, analysis, pointwise
+from tests.advice.story import Beat, analysis, facts, gemm, pointwise
 from tracelens.advice import advise
+from tracelens.advice.compiler.fusion import compile_device
 from tracelens.advice.device.bandwidth import part_of
 from tracelens.advice.device.likeness import differences, is_calibrated, unlikeness
 from tracelens.advice.results import Advice
@@ -126,3 +127,10 @@ def test_a_kernel_that_no_traffic_explains_may_stay_as_it_is() -> None:
     assert found.forms["both"].high > 20
     assert found.recommendation.confidence < 0.7
     assert "kernels that take over 20 x as long" in told(found)[0]
+
+
+@pytest.mark.parametrize(("device", "least"), [("NVIDIA A100-SXM4-80GB", 3_000.0), ("NVIDIA H200", 1_100.0)])
+def test_no_generated_kernel_is_shorter_elsewhere_than_the_short_ones_of_the_trace(device: str, least: float) -> None:
+    wrong, fused = pointwise(0.3, host=30), [pointwise(3, host=30), pointwise(5, host=30), gemm(10)]
+    made = compile_device(facts(wrong, *fused * 20, deviceProperties=[{"id": 0, "name": device}]))
+    assert made.generated == pytest.approx(least * made.generated_kernels, rel=0.1)

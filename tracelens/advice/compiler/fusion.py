@@ -13,7 +13,7 @@ from tracelens.advice.compiler.breaks import EQUAL_PARTS, libraries_before
 from tracelens.advice.compiler.generated import Generated
 from tracelens.advice.compiler.padding import padded
 from tracelens.advice.device.facts import Facts
-from tracelens.advice.device.roofline import slowdown
+from tracelens.advice.device.roofline import shortest, slowdown
 from tracelens.advice.device.schedule import graph_spacing, stretched
 from tracelens.advice.operators.operators import Operators
 from tracelens.advice.operators.roles import Role
@@ -91,7 +91,8 @@ def compile_device(facts: Facts) -> Compiled:
     duration = (
         np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.SPLIT_PRODUCT, changed) * overlap
     )
-    own, replaced = float(groups.times(facts.bandwidth.rate).sum()), float(region.duration[fused].sum())
+    own = float(groups.times(facts.bandwidth.rate, shortest(facts)).sum())
+    replaced = float(region.duration[fused].sum())
     return Compiled(
         library=float(duration[library].sum()),
         generated=beside * min(slowdown(facts) * own, max(own, replaced)),

@@ -53,11 +53,11 @@ class Generated:
         foreach = np.where(self._any(self.role == Role.FOREACH), np.ceil(calls) - 1, 0)
         return (1 + stages + zeroes + foreach).astype(np.int64)
 
-    def times(self, bandwidth: float) -> Floats:
+    def times(self, bandwidth: float, shortest_pointwise: float = C.SHORTEST_POINTWISE) -> Floats:
         """Device time per group: bounded by traffic, arithmetic and the shortest kernel; not above eager, but for what
         they compute anew."""
         reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
-        shortest = np.where(reduces, C.SHORTEST_REDUCTION, C.SHORTEST_POINTWISE)
+        shortest = shortest_pointwise + np.where(reduces, C.SHORTEST_REDUCTION - C.SHORTEST_POINTWISE, 0.0)
         moved = self._traffic() + self._read_again()
         latency = self._latency()
         least = np.maximum(shortest + latency + moved / bandwidth, self._arithmetic())

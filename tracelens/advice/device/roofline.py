@@ -6,6 +6,7 @@ kernels that take many times as long."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,20 @@ from tracelens.advice.operators.roles import Role
 from tracelens.model.events import Floats
 from tracelens.model.units import percent
 
+SHORT: Final = 5
+"""Percentile of the times of pointwise kernels that is a short one's: single times may be wrong. [judgement]"""
+
+
+def shortest(facts: Facts) -> float:
+    """What a pointwise kernel takes without its traffic, in ns: measured on the calibrated device; elsewhere the
+    time of a short one of those that move hardly anything, which says nothing of the bandwidth."""
+    if C.CALIBRATED in facts.region.device.name:
+        return C.SHORTEST_POINTWISE
+    tiny = (facts.operators.role == Role.POINTWISE) & facts.operators.sized
+    tiny &= traffic(facts.operators) < C.SHORTEST_POINTWISE * facts.bandwidth.rate
+    least = float(np.percentile(facts.region.duration[tiny], SHORT)) if tiny.any() else 0.0
+    return max(C.SHORTEST_POINTWISE, least)
+
 
 def slowdown(facts: Facts) -> float:
     """How many times as long as a start and their traffic take pointwise kernels run, but for the fastest quarter; 1
@@ -25,7 +40,7 @@ def slowdown(facts: Facts) -> float:
     pointwise = (facts.operators.role == Role.POINTWISE) & facts.operators.sized
     if pointwise.sum() < C.FEWEST_POINTWISE:
         return 1.0
-    most = float(np.percentile(_over(facts, _least(facts))[pointwise], 25))
+    most = float(np.percentile(_over(facts, shortest(facts))[pointwise], 25))
     return most if most >= (C.SLOW if is_calibrated(facts.region.device) else 1.0) else 1.0
 
 
@@ -69,13 +84,3 @@ def are_rates_doubtful(facts: Facts) -> bool:
 def _over(facts: Facts, least: float) -> Floats:
     """(n) Time of each piece of work over its least time in ns and that of its traffic."""
     return facts.region.duration / (least + traffic(facts.operators) / facts.bandwidth.rate)
-
-
-def _least(facts: Facts) -> float:
-    """What a pointwise kernel takes without its traffic, in ns: measured on the calibrated device; elsewhere the
-    shortest of those that move hardly anything, which says nothing of the bandwidth."""
-    if C.CALIBRATED in facts.region.device.name:
-        return C.SHORTEST_POINTWISE
-    tiny = (facts.operators.role == Role.POINTWISE) & facts.operators.sized
-    tiny &= traffic(facts.operators) < C.SHORTEST_POINTWISE * facts.bandwidth.rate
-    return max(C.SHORTEST_POINTWISE, float(facts.region.duration[tiny].min())) if tiny.any() else C.SHORTEST_POINTWISE
