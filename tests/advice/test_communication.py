@@ -64,3 +64,12 @@ def test_compiled_work_runs_beside_collectives_as_it_did_in_the_trace() -> None:
 def test_a_device_that_nobody_measured_does_its_recorded_work_at_least() -> None:
     eager = told(*WORK).forms["eager"]
     assert (eager.low or 0) > 0.95 * 8 * 0.3
+
+
+def test_a_faster_host_overlaps_collectives_with_no_more_than_the_trace_does() -> None:
+    """Products on one stream and collectives on another, so late launched that none runs beside the one before."""
+    product, other = (gemm(30, 1024, grid=[4, 1, 1], host=35, stream=stream) for stream in (7, 20))
+    reduced = op("c10d::allreduce_", 30, kernel=NCCL, stream=20, host=35, grid=[4, 1, 1])
+    beside, alike = (told(*[product, last] * 20).forms["eager"] for last in (reduced, other))
+    assert (alike.step_ms or 0) < 1.2 <= (beside.step_ms or 0)
+    assert "busy_ns" in beside.terms.formula

@@ -60,6 +60,7 @@ TERMS: Final = {
     "waiting_ns": "What host and device wait for each other beyond the slower of them: launch latency, waits.",
     "clocks": "Device time over the traced one once the step has run for long: dense products meet the power limit.",
     "launched_ns": "Device work that the step launches, as traced, its streams added up.",
+    "busy_ns": "Time in which the device was busy with the step's work, its streams as they overlapped in the trace.",
     "recorded_ns": "The step as it was traced, but no shorter than its busiest stream works; at sustained clocks.",
     "eager_ns": "The step in eager mode.",
     "compile_ns": "The step compiled, without graphs.",
