@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.compiling import BIG, compiled, elementwise
-from tests.advice.story import Beat, Clock, gemm, item, op, pointwise
+from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
+from tracelens.advice import advise
 
 
 def test_a_step_of_memsets_alone_stays() -> None:
@@ -112,6 +113,16 @@ def test_narrow_products_of_few_rows_are_slow_without_their_bias() -> None:
     assert compiled(linear(256), other, after).library == pytest.approx(32_000)
     assert compiled(linear(256, "cutlass_80_simt_sgemm"), after).library < 10_000
     assert compiled(linear(768), pointwise(size=16 * 768)).library < 10_000
+
+
+def test_only_products_that_lose_their_bias_may_be_other_kernels_in_compiled_code() -> None:
+    def low(last: Beat) -> float:
+        product = op("aten::addmm", 500, shapes=[[512], [4096, 512], [512, 512], [], []], dtypes=["float"] * 3)
+        both = advise(analysis(*[product, last] * 10)).forms["both"]
+        return (both.low or 0) / (both.step_ms or 1)
+
+    assert low(pointwise(2, size=4096 * 512)) < 0.7
+    assert low(op("aten::sort", 2, kernel="sortKernel")) > 0.93
 
 
 def clamp(least: str, grows: int) -> Beat:

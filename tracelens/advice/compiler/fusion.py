@@ -49,8 +49,8 @@ class Compiled:
     """Eager kernels that the generated ones replace."""
     replaced_ns: float
     """Their device time."""
-    single_precision: float
-    """Device time of single-precision matrix products among the library calls."""
+    unbiased: float
+    """Device time of single-precision matrix products that lose their bias to generated kernels."""
     from_host: float
     """Device time of copies from the host among the library calls."""
     awaited: float
@@ -102,7 +102,7 @@ def compile_device(facts: Facts) -> Compiled:
         library_calls=_outermost(region.trace, distinct(calls[calls != ABSENT], len(region.trace.events))),
         replaced=len(fused),
         replaced_ns=replaced,
-        single_precision=float(duration[library & operators.single_precision].sum()),
+        unbiased=float(duration[library & unfused].sum()),
         from_host=float(duration[operators.from_host].sum()),
         awaited=float(duration[operators.in_place].sum()),
         awaits=int(operators.in_place.sum()),

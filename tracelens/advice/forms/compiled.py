@@ -197,12 +197,11 @@ def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
     """Device time of the compiled kernels with gaps of so many ns in all between them."""
     unsure = 1.0 if compiled.certain else UNCERTAIN
     low, high = C.FUSED_SPREAD[0] / unsure, C.FUSED_SPREAD[1] * unsure
-    single = compiled.single_precision
-    rest, factor = compiled.library - single, facts.sustained
+    rest, factor = compiled.library - compiled.unbiased, facts.sustained
     device = Estimate(
         factor.mid * compiled.device + gaps,
-        factor.low * rest + C.SINGLE_PRECISION_SPREAD[0] * single + low * compiled.generated + gaps / 2,
-        factor.high * rest + C.SINGLE_PRECISION_SPREAD[1] * single + high * compiled.generated + gaps,
+        factor.low * rest + C.UNBIASED_SPREAD[0] * compiled.unbiased + low * compiled.generated + gaps / 2,
+        factor.high * rest + C.UNBIASED_SPREAD[1] * compiled.unbiased + high * compiled.generated + gaps,
     )
     return device.told(
         "library_ns + generated_ns + spacing_ns",
