@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.advice.story import H200, Beat, facts, gemm, op, pointwise
-from tracelens.advice.constants import POWER_SLOWDOWN
+from tests.advice.story import H200, Beat, analysis, facts, gemm, op, pointwise, upload
+from tracelens.advice import advise
+from tracelens.advice.constants import DEVICE_SPREAD, POWER_SLOWDOWN, UNPINNED_SPREAD
 
 BIG = 1 << 24
 
@@ -43,3 +44,15 @@ def test_another_device_keeps_its_traced_time_with_room_for_its_limit() -> None:
     factor = facts(*[gemm(500)] * 4, **other).sustained
     assert factor.mid == 1
     assert factor.high == 1 + POWER_SLOWDOWN
+
+
+def test_copies_of_unpinned_memory_take_longer_or_shorter_in_another_process() -> None:
+    def step(kind: str) -> list[Beat]:
+        return [upload(f"HtoD ({kind} -> Device)", 900), op("aten::sort", 100, kernel="sortKernel")]
+
+    pinned, unpinned = (facts(*step(kind)).sustained for kind in ("Pinned", "Pageable"))
+    assert (pinned.low, pinned.high) == DEVICE_SPREAD
+    assert UNPINNED_SPREAD[0] < unpinned.low < 0.8 * pinned.mid
+    assert 1.3 * pinned.mid < unpinned.high < UNPINNED_SPREAD[1]
+    eager = advise(analysis(*step("Pageable") * 3)).forms["eager"]
+    assert (eager.high or 0) > 1.3 * (eager.step_ms or 0)

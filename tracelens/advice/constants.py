@@ -117,6 +117,9 @@ INPUT_COPY: Final = 1.5 * US
 """Fixed cost of copying an input into its static buffer. [H200; steps of 16 and of 48 inputs: 1.8]"""
 DEVICE_SPREAD: Final = (0.96, 1.04)
 """Range of device time between runs: clocks, power, memory layout. [H200: three times 1.2 % rms; a power cap apart]"""
+UNPINNED_SPREAD: Final = (0.75, 1.4)
+"""Range of copies from and to host memory that is not pinned, which the host makes, between runs. [H200, 1 step
+of 88 % such copies: two processes without the profiler take 0.85 to 1.36 of two traced times; 1 step of 66 %: 0.9]"""
 BETWEEN_RUNS: Final = 1.012
 """A device-bound step over the same step of another run. [H200: 1.2 % rms]"""
 POWER_SLOWDOWN: Final = 0.17

@@ -1,4 +1,5 @@
-"""Device time when the step runs for long: dense matrix work meets the power limit."""
+"""Device time when the step runs for long: dense matrix work meets the power limit, and how fast the host makes copies
+of unpinned memory changes from process to process."""
 
 from __future__ import annotations
 
@@ -10,10 +11,12 @@ from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, factors, read_arguments
 from tracelens.advice.estimate import Estimate
 from tracelens.advice.operators.operators import Operators
+from tracelens.advice.patterns import PAGEABLE
 from tracelens.advice.step.region import Region
 from tracelens.analysis.kinds import Kind, kinds
 from tracelens.model import arguments as A
 from tracelens.model.events import Floats
+from tracelens.model.names import named
 
 DENSE = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION)
 
@@ -26,7 +29,16 @@ def sustained(region: Region, operators: Operators, share: Floats) -> Estimate:
     dense = dense_share(region, operators, share)
     usual = 1 + C.POWER_SLOWDOWN * max(dense - C.POWER_SHARE, 0.0) / (1 - C.POWER_SHARE)
     usual = usual if C.CALIBRATED in region.device.name else 1.0
-    return Estimate(usual, C.DEVICE_SPREAD[0], max(C.DEVICE_SPREAD[1] * usual, 1 + C.POWER_SLOWDOWN * dense))
+    low, high = C.DEVICE_SPREAD[0], max(C.DEVICE_SPREAD[1] * usual, 1 + C.POWER_SLOWDOWN * dense)
+    unpinned = share_of_unpinned_copies(region)
+    slow, fast = unpinned * (C.UNPINNED_SPREAD[1] - high), unpinned * (low - C.UNPINNED_SPREAD[0])
+    return Estimate(usual, low - fast, high + slow)
+
+
+def share_of_unpinned_copies(region: Region) -> float:
+    """Share of the device time in copies from or to host memory that is not pinned."""
+    copies = named(region.trace, region.work, PAGEABLE)
+    return float(region.duration[copies].sum()) / max(float(region.duration.sum()), 1.0)
 
 
 def dense_share(region: Region, operators: Operators, share: Floats) -> float:
