@@ -196,6 +196,14 @@ def test_a_compiled_and_replayed_step_is_done() -> None:
     assert "already compiled and replayed" in found.recommendation.summary
 
 
+def test_a_replay_of_compiled_code_by_itself_is_the_compilers_own() -> None:
+    by_hand, by_itself = graph_steps(["triton_poi_fused_add_0"] * 20), graph_steps(["triton_poi_fused_add_0"] * 20)
+    for step in range(4):
+        by_itself.annotation("Torch-Compiled Region: 0/0", 262.0 * step + 2, 30)
+    made = [advise(analyze(trace.trace())).forms["both"].variant for trace in (by_hand, by_itself)]
+    assert made == ["manual", "reduce-overhead"]
+
+
 def test_a_compiled_step_with_a_slow_host_is_to_be_replayed() -> None:
     found = advice(*[op("triton_poi_fused_add_0", 2, kernel="triton_poi_fused_add_0", host=30)] * 40)
     assert found.recommendation.verdict == "both"

@@ -50,11 +50,12 @@ def find_form(trace: Trace, steps: Steps, device: int) -> str:
 
 def _compiled(trace: Trace, work: Int64s, replayed: Bools) -> Bools:
     launch = trace.links.launch[work]
-    compiled = (origins(trace, work) == Origin.TRITON) | _in_compiled_region(trace, launch.astype(np.int64))
+    compiled = (origins(trace, work) == Origin.TRITON) | in_compiled_region(trace, launch.astype(np.int64))
     graphs = np.unique(launch[compiled & replayed])
     return compiled | (replayed & np.isin(launch, graphs))
 
 
-def _in_compiled_region(trace: Trace, launch: Int64s) -> Bools:
+def in_compiled_region(trace: Trace, launch: Int64s) -> Bools:
+    """Whether compiled code made each of the launches in these rows."""
     region = bearing(trace, _COMPILED_REGION, Category.OPERATOR, Category.ANNOTATION)
     return nearest(trace.links.parent, launch, region) != ABSENT

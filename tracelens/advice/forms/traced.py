@@ -18,7 +18,9 @@ from tracelens.advice.patterns import LIBRARY_KINDS
 from tracelens.advice.results import Blocker, Form
 from tracelens.advice.step.outside import Outside
 from tracelens.advice.step.region import Region
+from tracelens.analysis.form import in_compiled_region
 from tracelens.analysis.kinds import Origin, kinds, origins
+from tracelens.model.events import ABSENT, Role
 
 UNSEEN = "not visible in a trace of another form: record an eager step"
 
@@ -40,9 +42,18 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
         both = cannot(blockers) if blockers else replayed.form("manual")
         return {"eager": unseen, "compile": own, "replay": unseen, "both": both}
     if form == "both":
-        return {"eager": unseen, "compile": unseen, "replay": unseen, "both": as_recorded(facts, replayed).form()}
+        both = as_recorded(facts, replayed).form(_variant(facts))
+        return {"eager": unseen, "compile": unseen, "replay": unseen, "both": both}
     own = as_recorded(facts, replayed)
     return {"eager": unseen, "compile": unseen, "replay": own.form("manual"), "both": _guess(facts, own, alone)}
+
+
+def _variant(facts: Facts) -> str:
+    """How a step was replayed that is compiled: by compiled code or by hand."""
+    events, launch = facts.region.trace.events, facts.region.trace.links.launch[facts.region.work]
+    graphs = launch[launch != ABSENT]
+    graphs = graphs[events.role[graphs] == Role.GRAPH_LAUNCH].astype(np.int64)
+    return "reduce-overhead" if in_compiled_region(facts.region.trace, graphs).any() else "manual"
 
 
 def _guess(facts: Facts, own: Estimate, alone: Facts) -> Form:
