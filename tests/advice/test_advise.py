@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.advice.cases.beats import loader
@@ -209,6 +210,13 @@ def test_a_compiled_step_with_a_slow_host_is_to_be_replayed() -> None:
     assert found.recommendation.verdict == "both"
     assert found.forms["eager"].step_ms is None
     assert step_ms(found, "both") < step_ms(found, "compile")
+
+
+@pytest.mark.parametrize(("runs", "host", "most"), [(2, 30, 1.2), (200, 30, 1.012)], ids=["host", "device"])
+def test_a_compiled_step_of_a_slow_host_may_take_longer_than_recorded(runs: float, host: float, most: float) -> None:
+    found = analysis(*[op("triton_poi_fused_add_0", runs, kernel="triton_poi_fused_add_0", host=host)] * 40)
+    recorded = float(np.diff(found.window.tiles[0])[0]) / 1e6
+    assert advise(found).forms["compile"].high == pytest.approx(most * recorded, rel=0.005)
 
 
 def test_no_device_work_gives_no_verdict() -> None:

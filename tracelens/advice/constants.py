@@ -122,6 +122,9 @@ UNPINNED_SPREAD: Final = (0.75, 1.4)
 of 88 % such copies: two processes without the profiler take 0.85 to 1.36 of two traced times; 1 step of 66 %: 0.9]"""
 BETWEEN_RUNS: Final = 1.012
 """A device-bound step over the same step of another run. [H200: 1.2 % rms]"""
+BETWEEN_PROCESSES: Final = 1.2
+"""A compiled step whose host is the limit over the same step as another process recorded it: the profiler slows it by
+less than processes differ. [H200, 5 steps, each in two other processes: up to 1.17]"""
 POWER_SLOWDOWN: Final = 0.17
 """How much slower a step of nothing but dense half-precision matrix work runs once the power limit holds, after the few
 steps of a trace. [H200, 4 steps: 14 to 22 %]"""

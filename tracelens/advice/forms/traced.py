@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracelens.advice import constants as C
 from tracelens.advice.compiler.fusion import compile_device
 from tracelens.advice.device.facts import Facts
 from tracelens.advice.estimate import Estimate
@@ -18,6 +19,7 @@ from tracelens.advice.patterns import LIBRARY_KINDS
 from tracelens.advice.results import Blocker, Form
 from tracelens.advice.step.outside import Outside
 from tracelens.advice.step.region import Region
+from tracelens.advice.terms import HOST
 from tracelens.analysis.form import in_compiled_region
 from tracelens.analysis.kinds import Origin, kinds, origins
 from tracelens.model.events import ABSENT, Role
@@ -38,7 +40,9 @@ def traced_forms(facts: Facts, form: str, blockers: tuple[Blocker, ...] = ()) ->
         facts = replace(facts, region=_with_host(facts.region, replay_floor(facts.region) if form == "replay" else 0.0))
     replayed = predict_replay(facts)
     if form == "compile":
-        own = as_recorded(facts, predict_eager(replace(facts, region=as_compiled(facts.region)))).form()
+        compiled = predict_eager(replace(facts, region=as_compiled(facts.region)))
+        between = C.BETWEEN_PROCESSES if compiled.terms.decided_by == HOST else C.BETWEEN_RUNS
+        own = as_recorded(facts, compiled, between).form()
         both = cannot(blockers) if blockers else replayed.form("manual")
         return {"eager": unseen, "compile": own, "replay": unseen, "both": both}
     if form == "both":
