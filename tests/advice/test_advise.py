@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.advice.cases.beats import loader
-from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise, told
+from tests.advice.story import Beat, Clock, analysis, at_step, call, fork, gemm, item, op, pointwise, told
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.results import Advice
@@ -217,6 +217,31 @@ def test_a_compiled_step_of_a_slow_host_may_take_longer_than_recorded(runs: floa
     found = analysis(*[op("triton_poi_fused_add_0", runs, kernel="triton_poi_fused_add_0", host=host)] * 40)
     recorded = float(np.diff(found.window.tiles[0])[0]) / 1e6
     assert advise(found).forms["compile"].high == pytest.approx(most * recorded, rel=0.005)
+
+
+def prefetch(runs: float) -> Beat:
+    """A copy of the next batch into tensors that are there, on a stream of its own."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        starts = max(clock.streams.get(13, 0.0), clock.host + 11)
+        trace.op("aten::copy_", clock.host, 8).copy(clock.host + 1, 5, at=starts, runs=runs, stream=13)
+        clock.host += 9
+        clock.streams[13] = starts + runs
+
+    return tell
+
+
+@pytest.mark.parametrize("at", [0, 15, 30], ids=["first", "inside", "last"])
+def test_a_short_prefetch_on_a_stream_of_its_own_leaves_the_verdict(at: int) -> None:
+    beats = [gemm(20, 1024), pointwise(10, size=1 << 21), pointwise(10, size=1 << 21)] * 10
+    alone, beside, long = (
+        advice(*beats[:at], *copies, *beats[at:])
+        for copies in ((), (*fork(), prefetch(5), *fork()), (*fork(), prefetch(400), *fork()))
+    )
+    assert beside.recommendation.verdict == alone.recommendation.verdict == "both"
+    assert step_ms(beside, "both") == pytest.approx(step_ms(alone, "both"), rel=0.05)
+    assert long.forms["both"].terms.decided_by == "copy_awaited"
 
 
 def test_no_device_work_gives_no_verdict() -> None:

@@ -68,6 +68,11 @@ class Compiled:
         return self.library + self.generated
 
     @property
+    def replacing(self) -> float:
+        """Device time in ns of the eager work that it replaces and that stays."""
+        return self.library + self.replaced_ns
+
+    @property
     def kernels(self) -> int:
         """All kernels and memsets."""
         return self.library_kernels + self.generated_kernels

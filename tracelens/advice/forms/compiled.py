@@ -114,8 +114,9 @@ def predict_both(
 
 
 def _no_graphs(compiled: Compiled, *, capturable: bool, on_host: bool) -> str:
-    """Why the compiler makes no graphs of most work, as one of the rules that decide a time; "" where it does."""
-    if compiled.awaited > 0:
+    """Why the compiler makes no graphs of most work, as one of the rules that decide a time; "" where it does. What is
+    captured by hand copies before the replay what is only a small part of the step, as it does its inputs."""
+    if compiled.awaited > (C.HOST_SHARE * compiled.replacing if capturable else 0.0):
         return "copy_awaited"
     if on_host:
         return "host_compute"
