@@ -14,11 +14,13 @@ from tracelens.advice import advise
 from tracelens.advice import constants as C
 from tracelens.advice.device.facts import Facts, find_facts
 from tracelens.advice.device.schedule import eager_period, graph_spacing
+from tracelens.advice.estimate import Estimate
 from tracelens.advice.forms.eager import predict_eager
-from tracelens.advice.forms.host_time import host_scale
+from tracelens.advice.forms.host_time import host_scale, replay_floor
 from tracelens.advice.forms.inputs import input_copies, tree_copies
 from tracelens.advice.forms.replay import predict_replay
 from tracelens.advice.step.region import Region, find_region
+from tracelens.advice.terms import DEVICE, HOST
 from tracelens.analysis import analyze
 from tracelens.model.events import ABSENT
 
@@ -215,6 +217,23 @@ def test_a_slow_recording_does_not_prove_a_slow_replay() -> None:
     slow = predict_replay(facts_of(*[pointwise(1, host=200)] * 8))
     assert slow.mid == pytest.approx(C.REPLAY_FLOOR[1])
     assert slow.low == pytest.approx(0.8 * C.REPLAY_FLOOR[0])
+
+
+def test_the_host_copies_every_input_before_a_replay() -> None:
+    home = gemm(300, size=64, grid=SMALL, host=200)
+    side = op("aten::mean", 9, stream=13, shapes=[[64]], dtypes=["float"], grid=SMALL, host=200)
+    assert replay_floor(region_of(home)) == C.REPLAY_FLOOR[1]
+    assert replay_floor(region_of(home, side)) == C.REPLAY_FLOOR[1] + C.INPUT_LAUNCH
+
+
+def test_a_graph_of_short_branches_takes_the_launch_of_each_node() -> None:
+    def replayed(branches: int) -> Estimate:
+        return predict_replay(facts_of(*[pointwise(0.5, stream=7 + at % branches, grid=SMALL) for at in range(400)]))
+
+    chain, branched = replayed(1), replayed(8)
+    assert chain.terms.decided_by == DEVICE
+    assert branched.terms.decided_by == HOST
+    assert branched.mid == pytest.approx(400 * C.BRANCHED_NODE, abs=C.REPLAY_FLOOR[1])
 
 
 def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:

@@ -111,8 +111,15 @@ MEMSET_SPACING: Final = 1.7 * US
 GRAPH_LAUNCH: Final = 3.0 * US
 """Start of a graph launch to its first node, and the end of its last. [H200: 2.6-7.3]"""
 REPLAY_FLOOR: Final = (25.0 * US, 40.0 * US)
-"""Least and most host time of one replay: the copies into static inputs and the launch call. [H200, 4 steps: 26 to
+"""Least and most host time of one replay: the copy into a static input and the launch call. [H200, 4 steps: 26 to
 40 us]"""
+INPUT_LAUNCH: Final = 7.0 * US
+"""Host time of the copy into each further static input. [H200, 1 step that its host limits: 9; another of five: at
+most 6]"""
+BRANCHED_NODE: Final = 0.55 * US
+"""Host time to launch each node of a graph of several streams: the call hands over branch after branch, and each begins
+only then, as traced. A graph that is one chain is launched at once. [H200, 1 step that this limits: 0.63; 3 others of
+ever so short nodes: at most 0.5 to 0.9]"""
 INPUT_COPY: Final = 1.5 * US
 """Fixed cost of copying an input into its static buffer. [H200; steps of 16 and of 48 inputs: 1.8]"""
 DEVICE_SPREAD: Final = (0.96, 1.04)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.estimate import Estimate, spread
+from tracelens.advice.forms.inputs import count_inputs
 from tracelens.advice.step.outside import LONG
 from tracelens.advice.step.region import Region
 from tracelens.advice.terms import HOST
@@ -103,17 +104,19 @@ def _least_outside(region: Region, traced: float) -> float:
     return min(within_scale(region).low, 1.0) * dispatch + C.OUTSIDE_LEAST * (traced - dispatch)
 
 
-def replay_floor(region: Region) -> float:
-    """Host time in ns of one replay, which launches as often as two operators: a copy of an input, the graph."""
+def replay_floor(region: Region, branched: int = 0) -> float:
+    """Host time in ns of one replay, which launches as often as two operators: a copy of an input, the graph. Further
+    inputs are copied as well, and a graph of several streams takes longer to launch by each of its `branched` nodes."""
     low, high = C.REPLAY_FLOOR
-    return min(max(2 * within_scale(region).mid * region.host / max(len(region), 1), low), high)
+    least = min(max(2 * within_scale(region).mid * region.host / max(len(region), 1), low), high)
+    return least + C.INPUT_LAUNCH * (count_inputs(region) - 1) + C.BRANCHED_NODE * branched
 
 
-def at_floor(replayed: Estimate, region: Region) -> Estimate:
+def at_floor(replayed: Estimate, region: Region, branched: int = 0) -> Estimate:
     """A replayed step that takes no less than its host. How long that is, launches under the profiler tell loosely:
     guards and recorded stacks slow them, not the replay, so the range begins where the least host would."""
     told, least = (
-        replayed.at_least(HOST, floor_ns=replay_floor(region)),
+        replayed.at_least(HOST, floor_ns=replay_floor(region, branched)),
         replayed.at_least(HOST, least=C.REPLAY_FLOOR[0]),
     )
     return replace(told, low=least.low)

@@ -49,10 +49,14 @@ def input_copies(region: Region, bandwidth: float) -> Estimate:
 
     A trace does not say which tensors are inputs; those of the step's first operator stand in for them, and those of
     the first on each stream that waited for nothing. There may be as much again, hence the range's end."""
-    read = _input_bytes(region)
-    copy = 2 * sum(read) / bandwidth
-    whole = C.INPUT_COPY * max(len(read), 1) + copy
+    copy = 2 * sum(_input_bytes(region)) / bandwidth
+    whole = C.INPUT_COPY * count_inputs(region) + copy
     return Estimate(whole, copy, 2 * whole + _untold(region)).told("input_copies_ns", input_copies_ns=whole)
+
+
+def count_inputs(region: Region) -> int:
+    """How many copies that are, at least one."""
+    return max(len(_input_bytes(region)), 1)
 
 
 def tree_copies(region: Region, bandwidth: float) -> Estimate:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tracelens.advice import constants as C
 from tracelens.advice.device.facts import Facts
 from tracelens.advice.device.schedule import graph_spacing
@@ -30,4 +32,5 @@ def predict_replay(facts: Facts) -> Estimate:
         graph_launch_ns=C.GRAPH_LAUNCH,
     )
     replayed = device + input_copies(facts.region, facts.bandwidth.rate)
-    return with_outside(at_floor(replayed, facts.region), facts.region)
+    branched = len(facts.region) if len(np.unique(facts.region.stream)) > 1 else 0
+    return with_outside(at_floor(replayed, facts.region, branched), facts.region)
