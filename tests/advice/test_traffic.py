@@ -48,6 +48,14 @@ def test_what_is_taken_apart_is_not_stored() -> None:
     assert compiled(whole, other).generated > 0.9 * compiled(whole, whole).generated
 
 
+def test_what_parts_meet_is_read_beside_them() -> None:
+    whole, gate = elementwise("aten::neg", 2 * BIG, ["float"], 200.0), elementwise("aten::sigmoid", BIG, ["float"])
+    gated, *others = [elementwise("aten::mul", BIG, ["float"] * 2)] * 4
+    alone, one, many = (compiled(whole, gate, gated, *others[:count]).generated for count in range(3))
+    assert one == pytest.approx(4 / 3 * alone, rel=0.05)
+    assert many == pytest.approx(5 / 3 * alone, rel=0.05)
+
+
 def test_a_logarithm_takes_longer_than_an_exponential() -> None:
     chains = [[pointwise(200, BIG), *[elementwise(f"aten::{name}", BIG, ["float"])] * 12] for name in ("log1p", "exp")]
     logarithms, exponentials = (compiled(*chain).generated for chain in chains)

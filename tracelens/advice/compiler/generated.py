@@ -101,7 +101,7 @@ class Generated:
         uses = self._sum(inputs) - (self._sum(inputs > 0) - 1)
         uses = np.clip(uses, 1, np.maximum(updated + 1, np.maximum(uses / C.READ_ONCE, 2 * self.parts)))
         uses = self._anew(uses, reduced)
-        beside = self._sum(self._stored() * reads) + self._residual(reads)
+        beside = self._sum(self._stored() * reads) + self._residual(reads) + self._beside_parts()
         return (uses * self._first(reads) + beside + self._last(writes) * np.maximum(~reduced, updated)) / reuse
 
     def _anew(self, uses: Floats, reduced: Bools) -> Floats:
@@ -118,10 +118,23 @@ class Generated:
     def _taken_apart(self) -> Bools:
         """Work of groups in which work on equal parts of the largest tensor follows: that is computed where its parts
         are read, and not stored."""
+        return self._spread(self._sum(self._divided() > 0)) > 0
+
+    def _divided(self) -> Floats:
+        """Into how many equal parts work divides the largest tensor of its group, behind the last work on that; else
+        0."""
         parts = self._spread(self.elements) / np.maximum(self.operators.elements[self.work], 1)
         last = self._spread(np.maximum.reduceat(np.where(self._full(), np.arange(len(self.work)), 0), self.first))
         after = (np.arange(len(self.work)) > last) & (self.role == Role.POINTWISE) & ~self.operators.casts[self.work]
-        return self._spread(self._sum(after & np.isin(parts, EQUAL_PARTS))) > 0
+        return np.where(after & np.isin(parts, EQUAL_PARTS), parts, 0.0)
+
+    def _beside_parts(self) -> Floats:
+        """Bytes that work on equal parts of the largest tensor reads beside those: a tensor for each read that neither
+        they nor a chain of its operators explains, two at most."""
+        parts = self._divided()
+        inputs = np.where(parts > 0, self.operators.inputs[self.work], 0)
+        uses = self._sum(inputs) - np.maximum(self._sum(inputs > 0) - 1, 0) - self._most(parts)
+        return np.clip(uses, 0, 2) * self._first(np.where(parts > 0, self.operators.bytes[self.work], 0))
 
     def _ends(self) -> Bools:
         """The last work of each group."""
