@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.advice.story import H200, Beat, analysis, facts, gemm, op, pointwise, upload
 from tracelens.advice import advise
-from tracelens.advice.constants import DEVICE_SPREAD, POWER_SLOWDOWN, UNPINNED_SPREAD
+from tracelens.advice.constants import DEVICE_SPREAD, NARROW_SLOWDOWN, POWER_SLOWDOWN, UNPINNED_SPREAD
 
 BIG = 1 << 24
 
@@ -37,6 +37,13 @@ def test_attention_is_dense_work() -> None:
     shapes = {"shapes": [[2, 16, 8192, 128]] * 3, "dtypes": ["c10::BFloat16"] * 3}
     attention = op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", **shapes)
     assert slowdown(attention, attention) == 1 + POWER_SLOWDOWN
+
+
+def test_attention_of_narrow_heads_takes_less_power() -> None:
+    shapes, dtypes = [[4, 8, 65_536, 64]] * 3, ["c10::BFloat16"] * 3
+    attention = op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", shapes=shapes, dtypes=dtypes)
+    assert slowdown(attention, attention) == 1 + NARROW_SLOWDOWN
+    assert 1 + NARROW_SLOWDOWN < slowdown(attention, gemm(900)) < 1 + POWER_SLOWDOWN
 
 
 def test_another_device_keeps_its_traced_time_with_room_for_its_limit() -> None:

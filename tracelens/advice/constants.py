@@ -135,6 +135,11 @@ less than processes differ. [H200, 5 steps, each in two other processes: up to 1
 POWER_SLOWDOWN: Final = 0.17
 """How much slower a step of nothing but dense half-precision matrix work runs once the power limit holds, after the few
 steps of a trace. [H200, 4 steps: 14 to 22 %]"""
+NARROW_HEAD: Final = 64
+"""Numbers of a head up to which attention's products wait for its exponentials, so that it takes less power. [H200: 480
+Tflop/s at 64, 620 at 128]"""
+NARROW_SLOWDOWN: Final = 0.05
+"""How much slower such attention runs once the power limit holds. [H200, 2 steps: 3.6 and 4.4 %]"""
 ARITHMETIC_BOUND: Final = 150.0
 """Operations per byte from which a half-precision product is bound by arithmetic. [data sheets: 150 to 300]"""
 POWER_SHARE: Final = 0.75
