@@ -52,3 +52,10 @@ def test_a_part_of_a_tensor_was_made_with_it() -> None:
 def test_what_two_tensors_give_together_is_made() -> None:
     outer = op("aten::add", 200, shapes=[SMALL, [1, 1 << 18]], dtypes=["float", "float"])
     assert copies(FIRST, outer, SCALED) == copies(FIRST)
+
+
+def test_an_index_sequence_is_no_input_and_hides_none_behind_it() -> None:
+    sequence = op("aten::arange", 2, shapes=[[], []], dtypes=["Scalar", ""])
+    assert copies(FIRST, sequence, SCALED) == copies(FIRST)
+    shifted = op("aten::sub", 2, shapes=[[1 << 18], []], dtypes=["long int", "Scalar"])
+    assert copies(FIRST, sequence, shifted, SCALED) == copies(FIRST, SCALED)

@@ -92,8 +92,9 @@ def _input_bytes(region: Region) -> list[int]:
 
 def _further(region: Region) -> list[int]:
     """Bytes of each tensor that one of the step's first operators reads whole beside another one, and that none before
-    could have made: they all give tensors as large as what they read. Parts of a tensor were made as one."""
-    made: set[int] = set()
+    could have made: they all give tensors as large as what they read. Parts of a tensor were made as one, and what
+    reads no tensor, such as an index sequence, makes one for the next operator."""
+    created, made = False, set[int]()
     parts: set[str] = set()
     found: list[int] = []
     for row in _first_operators(region):
@@ -101,12 +102,16 @@ def _further(region: Region) -> list[int]:
         parts |= {part for part, size in _whole(region, row).items() if size > prod(whole_numbers(part))}
         sizes = [max(map(prod, tensors(shape)), default=0) for shape in shapes]
         pair = POINTWISE_PAIR.match(_name(region, row))
+        if shapes and not any(sizes):
+            created = True
+            continue
         if not (pair or SHAPED.match(_name(region, row))) or not any(sizes):
             break
         whole = _broadcast(_tensors(shapes))
-        if pair and made and whole in sizes and whole not in made and str(shapes[sizes.index(whole)]) not in parts:
+        known = created or whole in made or not made
+        if pair and whole in sizes and not known and str(shapes[sizes.index(whole)]) not in parts:
             found.append(whole * width(dtypes, sizes.index(whole)))
-        made |= {whole, *sizes}
+        created, made = False, made | {whole, *sizes}
     return found
 
 
