@@ -43,6 +43,19 @@ def test_what_is_around_recurrent_layers_is_compiled() -> None:
     assert compiled_ms < both < 1.2 * compiled_ms
 
 
+def test_all_work_of_recurrent_layers_stays_from_their_zeros_on() -> None:
+    state = op("aten::fill_", 2, shapes=[[64]], dtypes=["float"])
+    copies = inside("aten::contiguous", pointwise(3, 1 << 10))
+    layer = inside("aten::lstm", inside("aten::_cudnn_rnn", copies, *layers(1)[:1]))
+    backward = inside("aten::_cudnn_rnn_backward", copies, state, *layers(1)[:1])
+    found = compiled(*WORK, state, state, layer, *WORK, backward, state, *WORK)
+    assert (found.library_kernels, found.generated_kernels) == (2 + 2 + 3, 3)
+
+
+def test_single_cells_of_recurrent_layers_are_compiled() -> None:
+    assert compiled(inside("aten::gru_cell", inside("aten::linear", *WORK))).library_kernels == 0
+
+
 def test_recurrent_layers_add_regions() -> None:
     calls = [op(name, 30, kernel="a_kernel", host=20) for name in ("aten::_cudnn_rnn", "aten::linalg_qr")]
     host = [advise(analysis(call, item())).forms["compile"].terms for call in calls]

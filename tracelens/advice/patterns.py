@@ -85,6 +85,8 @@ BIASED: Final = re.compile(r"^addmm|^baddbmm")
 """Matrix products that add a bias."""
 RECURRENT: Final = re.compile(r"_rnn|^lstm|^gru")
 """Recurrent layers, each a library call of many kernels."""
+RECURRENT_CALL: Final = re.compile(r"^aten::(?:lstm|gru|rnn_tanh|rnn_relu|_?(?:cudnn|miopen|mkldnn)_rnn\w*)$")
+"""Calls of recurrent layers, and of their gradients; not of single cells."""
 PARTS: Final = re.compile(r"^angle$")
 """Operators of complex numbers for which code is generated, from their parts. [Inductor's decompositions]"""
 POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")

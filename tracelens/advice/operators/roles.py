@@ -71,6 +71,7 @@ def find_roles(region: Region, names: Names, kernels: Names, dims: Floats, row: 
     )
     role = np.select([mask for mask, _ in rules], [found for _, found in rules], Role.POINTWISE)
     stays = _inside_library(region) | _accumulates(region) | _by_mask(region, names) | _differentiates(region)
+    stays = stays | _of_recurrent_layers(region, names)
     role = np.where(stays, Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
     role = np.where(_sorts(role, operator), Role.VANISHES, role)
@@ -137,6 +138,17 @@ def _inside_library(region: Region) -> Bools:
     trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
     caller = around(trace, operator)
     return caller.match(P.LIBRARY) & ~caller.match(P.COMPOSITE) & ~caller.match(P.FOREIGN)
+
+
+def _of_recurrent_layers(region: Region, names: Names) -> Bools:
+    """All work of recurrent layers, from the state of zeros that they begin with to copies of what they are given: the
+    compiler calls the module itself. [Dynamo's allow_rnn]"""
+    trace, operator = region.trace, region.trace.links.operator[region.work].astype(np.int64)
+    within = nearest(trace.links.parent, operator, bearing(trace, P.RECURRENT_CALL)) != ABSENT
+    filled = names.match(P.FILL)
+    run = np.cumsum(~filled)
+    begins = np.append(within & ~filled, False)[1:]
+    return within | (filled & np.isin(run, run[begins]))
 
 
 def _by_mask(region: Region, names: Names) -> Bools:
