@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.cases.beats import inside
 from tests.advice.compiling import BIG, compiled, elementwise
 from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
@@ -66,26 +67,35 @@ def test_only_convolutions_over_planes_keep_channels_last(image: list[int], left
     )
 
 
+@pytest.mark.parametrize(("others", "left"), [(20, 1), (80, 2)])
+def test_a_single_convolution_keeps_its_layout_in_a_large_graph(others: int, left: int) -> None:
+    image, types = [[8, 64, 56, 56], [64, 64]], ["c10::Half"] * 2
+    names = ("cudnn::nchwToNhwcKernel", "sm90_xmma_fprop_implicit_gemm")
+    calls = [op("aten::cudnn_convolution", 20, kernel=name, shapes=image, dtypes=types) for name in names]
+    convolution = inside("aten::convolution", *calls)
+    assert compiled(convolution, *[pointwise()] * others).library_kernels == left
+
+
 def test_a_convolution_over_one_dimension_keeps_its_layout() -> None:
     def asked(shape: list[int]) -> int:
-        def inside(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        def around(trace: TraceBuilder, clock: Clock, step: int) -> None:
             del step
             trace.op("aten::convolution", clock.host - 1, 25, shapes=[shape], dtypes=["float"])
 
         given = {"shapes": [[8, 64, 1, 512]], "dtypes": ["float"]}
         return compiled(
-            inside, op("aten::cudnn_convolution", 20, kernel="cudnn::nchwToNhwcKernel", **given), pointwise()
+            around, op("aten::cudnn_convolution", 20, kernel="cudnn::nchwToNhwcKernel", **given), pointwise()
         ).library_kernels
 
     assert (asked([8, 64, 512]), asked([8, 64, 1, 512])) == (1, 0)
 
 
 def test_what_the_engine_of_gradients_adds_up_is_not_compiled() -> None:
-    def inside(trace: TraceBuilder, clock: Clock, step: int) -> None:
+    def adds(trace: TraceBuilder, clock: Clock, step: int) -> None:
         del step
         trace.op("torch::autograd::AccumulateGrad", clock.host - 1, 21.5)
 
-    assert compiled(pointwise(), inside, pointwise(), pointwise()).library_kernels == 1
+    assert compiled(pointwise(), adds, pointwise(), pointwise()).library_kernels == 1
 
 
 def test_norms_of_a_list_of_gradients_stay_a_call() -> None:

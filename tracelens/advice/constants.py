@@ -236,6 +236,11 @@ SPLIT_OUTER: Final = 128
 for each of 32 threads]"""
 PLENTY_OUTER: Final = 8448
 """... unless there are so many results: 64 for each of 132 multiprocessors. [Inductor]"""
+NODES_TO_CONVOLUTION: Final = 300
+"""Nodes of the compiler's graph for each convolution from which it leaves the layout of those alone. [Inductor]"""
+GRAPH_NODES: Final = 5
+"""Nodes of that graph for each kernel of eager. [Inductor's decompositions: 62 for a transformer's layer of 10 to 13
+kernels, 25 for a convolution, its normalisation and a cut at zero, of 3 to 6]"""
 COPIED_INPUTS: Final = 8
 """A concatenation of more tensors copies them one kernel each. [Inductor's default]"""
 STENCIL: Final = 3

@@ -46,8 +46,8 @@ def find_roles(region: Region, names: Names, kernels: Names, dims: Floats, row: 
     dims: as reduced_dims says. A reduction of unknown dimensions in a single thread block is one to one value."""
     events, operator = region.trace.events, region.trace.links.operator[region.work].astype(np.int64)
     one_value = (dims == 0) | ((dims == 3) & (region.product(A.GRID) == 1))
-    flat = names.match(P.CONVOLUTION) & _over_planes(region)
-    channels_last = bool(flat.any()) and not region.training
+    flat = _channels_last(region, names)
+    channels_last = bool(flat.any())
     reduces = np.select([one_value, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
     kind = kinds(region.trace, region.work)
     orphan = names.match(P.ORPHAN)
@@ -75,7 +75,7 @@ def find_roles(region: Region, names: Names, kernels: Names, dims: Floats, row: 
     role = np.where(stays, Role.LIBRARY, role)
     role = np.where(_into_constant(names), Role.POINTWISE, role)
     role = np.where(_sorts(role, operator), Role.VANISHES, role)
-    gone = (role == Role.LIBRARY) & kernels.match(P.CONVERTS_LAYOUT) & flat & (not region.training)
+    gone = (role == Role.LIBRARY) & kernels.match(P.CONVERTS_LAYOUT) & flat
     role = np.where(gone, Role.VANISHES, role)
     return np.where(gone & _converts_weight(region, kernels), Role.POINTWISE, role)
 
@@ -86,6 +86,16 @@ def _sorts(role: Int64s, operator: Int64s) -> Bools:
     scatters = np.flatnonzero((role == Role.SCATTER) & (operator != ABSENT))[::-1]
     _, last = np.unique(operator[scatters], return_index=True)
     return mask_of(np.delete(scatters, last), len(role))
+
+
+def _channels_last(region: Region, names: Names) -> Bools:
+    """Work of convolutions whose tensors the compiler keeps channels last: in inference those over planes, unless they
+    are few in a large graph. [Inductor's decide_layout_opt]"""
+    flat = names.match(P.CONVOLUTION) & _over_planes(region)
+    operator = region.trace.links.operator[region.work].astype(np.int64)
+    convolutions = len(np.unique(_convolution(region.trace, operator[flat])))
+    few = C.GRAPH_NODES * len(region) >= C.NODES_TO_CONVOLUTION * convolutions
+    return flat & (not region.training) & (not few)
 
 
 def _over_planes(region: Region) -> Bools:
