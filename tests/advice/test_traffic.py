@@ -160,3 +160,13 @@ def test_rows_read_by_unknown_indices_are_as_many_as_the_next_work_takes() -> No
     few, many = (op("aten::neg", 300, shapes=[[rows, 512]], dtypes=["float"]) for rows in (256, 1 << 16))
     assert compiled(gather, many).generated > 10 * compiled(gather, few).generated
     assert compiled(gather, gemm(5), many).generated > 10 * compiled(gather, gemm(5), few).generated
+
+
+@pytest.mark.parametrize("taken", [[8, 4, 64, 128], [8, 256, 128], [2048, 128]], ids=["apart", "flat", "flatter"])
+def test_rows_read_by_unknown_indices_may_be_flattened_with_what_picks_them(taken: list[int]) -> None:
+    gather = op("aten::index", 300, shapes=[[1 << 14, 64, 128], []], dtypes=["float", ""])
+    found, whole = (
+        compiled(gather, op("aten::neg", 300, shapes=[dims], dtypes=["float"])).generated
+        for dims in (taken, [*taken[:-1], 127])
+    )
+    assert found < 0.1 * whole

@@ -68,7 +68,15 @@ def _of_first(table: list[Json], reader: list[Json]) -> tuple[float, float]:
 
 
 def _rows_like(table: list[Json], given: list[list[int]]) -> tuple[float, float]:
-    """Elements and row length of the first tensor of rows like the table's, turned or not; zeros where none is."""
+    """Elements and row length of the first tensor of rows like the table's; zeros where none is."""
     row = tensors(table[0])[0][1:]
-    alike = [dims for dims in given if len(dims) > len(row) > 0 and sorted(dims[-len(row) :]) == sorted(row)]
+    alike = [dims for dims in given if _holds(dims, row)]
     return (float(prod(alike[0])), float(row[-1])) if alike else (0.0, 0.0)
+
+
+def _holds(dims: list[int], row: list[int]) -> bool:
+    """Whether a tensor may be of such rows: turned or not, or in one dimension with what picks them."""
+    depth = len(row)
+    if len(dims) > depth > 0 and sorted(dims[-depth:]) == sorted(row):
+        return True
+    return len(dims) >= depth > 1 and dims[1 - depth :] == row[1:] and dims[-depth] % max(row[0], 1) == 0
