@@ -10,6 +10,7 @@ import numpy as np
 
 from tracelens.advice import constants as C
 from tracelens.advice.blockers.blockers import Observation
+from tracelens.advice.blockers.momentum import made_momentum
 from tracelens.advice.blockers.pieces import LOOP, Blocked, find_pieces
 from tracelens.advice.compiler.fusion import Compiled, compile_device
 from tracelens.advice.device.facts import Facts
@@ -64,6 +65,8 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         "replay": _pays(replay, now, capturing) if blocked.capturable else cannot(blockers),
         "both": _pays(fused, now, compiling + capturing),
     }
+    if not blocked.capturable and (made := made_momentum(region)):
+        forms["both"] = cannot((*blockers, made))
     raises = tuple(seen.blocker for seen in observed if seen.raises)
     return forms | dict.fromkeys(COMPILED if raises else (), cannot(raises))
 
