@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.advice.cases.beats import inside
 from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
@@ -222,3 +223,44 @@ def test_a_loop_that_is_left_to_eager_may_call_functions_that_are_compiled() -> 
     assert low is not None
     assert step_ms(looped["compile"]) > step_ms(looped["eager"])
     assert low < 0.5 * step_ms(looped["eager"])
+
+
+def picked() -> Beat:
+    """What a boolean mask picks out: their number is read on the host, inside the operator."""
+    found = inside("aten::nonzero", op("aten::nonzero", 2, kernel="DeviceSelect"), item())
+    return inside("aten::index", found, op("aten::index", 2, kernel="index_elementwise_kernel"))
+
+
+def test_an_operator_that_waits_is_left_to_eager_and_no_graph_of_its_own() -> None:
+    work = [pointwise(2, host=30)] * 12
+    picking = forms(*work, picked(), picked(), picked(), picked())
+    reading = forms(*work, *[beat for _ in range(4) for beat in (item(), pointwise(2, host=30))])
+    assert picking["both"].terms is not None
+    assert picking["both"].terms.values["pieces"] == 1
+    assert "left_to_eager" not in picking["both"].terms.values
+    assert reading["both"].terms is not None
+    assert "left_to_eager" in reading["both"].terms.values
+
+
+def test_a_solver_that_waits_breaks_no_graph_and_cannot_be_captured_in_one() -> None:
+    work = [pointwise(2, host=30)] * 12
+    solved = forms(*work, inside("aten::linalg_eigh", inside("aten::_linalg_eigh", gemm(20), waiting())), *work)
+    assert solved["both"].step_ms is None
+    assert [blocker.id for blocker in solved["both"].blockers] == ["sync"]
+    assert solved["compile"].terms is not None
+    assert solved["compile"].terms.values["pieces"] == 1
+    check = inside("aten::_linalg_check_errors", item())
+    checked = forms(*work, inside("aten::linalg_cholesky", gemm(20), check), *work)
+    assert checked["both"].terms is not None
+    assert checked["both"].terms.values["pieces"] == 1
+
+
+def waiting() -> Beat:
+    """A wait for all that the stream has to do."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        trace.sync(clock.host, max(clock.drained - clock.host, 0) + 5, "stream")
+        clock.host = max(clock.drained, clock.host) + 6
+
+    return tell

@@ -18,7 +18,7 @@ DECAY: Final = re.compile(r"^aten::(?:_foreach_)?mul_$")
 """What SGD does in place to its momentum alone; fused, it makes the momentum in a call that the compiler leaves."""
 
 
-def made_momentum(region: Region) -> Blocker | None:
+def made_momentum(region: Region) -> tuple[Blocker, ...]:
     """SGD's momentum, where the optimizer keeps any: it is the one of torch.optim that makes its state in the step
     itself, not in `_init_group`, which the compiler runs in eager.
 
@@ -27,7 +27,7 @@ def made_momentum(region: Region) -> Blocker | None:
     trace = region.trace
     decays = np.flatnonzero(bearing(trace, DECAY, Category.OPERATOR))
     if not (nearest(trace.links.parent, decays, bearing(trace, STEP, Category.ANNOTATION)) != ABSENT).any():
-        return None
+        return ()
     message = "momentum of SGD that the first compiled step makes and the compiler's graphs overwrite"
     advice = "Run a step in eager before the first compiled one, or give SGD fused=True, so that no graph makes it."
-    return Blocker("momentum", f"{message} (seen with torch 2.11)", None, None, advice)
+    return (Blocker("momentum", f"{message} (seen with torch 2.11)", None, None, advice),)

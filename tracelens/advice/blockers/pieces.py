@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,8 +14,9 @@ from tracelens.advice import constants as C
 from tracelens.advice.blockers.blockers import Observation
 from tracelens.advice.patterns import FROM_HOST
 from tracelens.advice.step.region import Region
-from tracelens.model.events import ABSENT, Int64s
-from tracelens.model.names import named
+from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Trace
+from tracelens.model.names import bearing, named
+from tracelens.model.nesting import nearest
 
 LOOP: Final = 3
 """More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
@@ -23,6 +25,11 @@ UNLIKE_ROUNDS: Final = 0.5
 1 of the way from code written out, under reduce-overhead 0 to 1]"""
 WRITTEN_OUT: Final = 5
 """Up to so many pieces waits may cut code without a loop, each of whose pieces is compiled. [judgement]"""
+ATEN: Final = re.compile(r"^aten::")
+SOLVER: Final = re.compile(r"^aten::_?linalg_")
+"""Operators that stay calls of a graph though they wait: their results have shapes that the arguments tell."""
+READ: Final = re.compile(r"^aten::_local_scalar_dense$")
+"""A value read on the host; that of a solver's errors compiled code leaves out. [H200, 1 step]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,10 @@ class Blocked:
     """Nothing proven prevents the capture of the whole step."""
     pieces: int
     """Stretches of launches between blocking waits."""
+    graphs: int
+    """Those of them with launches that the compiler takes into a graph: it leaves to eager the operator that waits."""
+    solves: bool
+    """An operator waits that stays in a graph: that graph cannot be captured."""
     launches: float
     """Launches in the stretch that a launch is in, on average."""
     repeated: float = 0.0
@@ -41,7 +52,7 @@ class Blocked:
     @property
     def is_loop(self) -> bool:
         """Whether there are too many pieces for code written out."""
-        return self.pieces > WRITTEN_OUT
+        return self.graphs > WRITTEN_OUT
 
     @property
     def repeats(self) -> bool:
@@ -61,10 +72,18 @@ def find_pieces(region: Region, observed: tuple[Observation, ...]) -> Blocked:
     """What the proven blockers leave of the step; a stray wait is no proof and splits nothing."""
     capturable = not any(seen.vetoes for seen in observed)
     waits = any(seen.vetoes and seen.blocker.id == "sync" for seen in observed)
-    bounds = np.unique(np.concatenate(([0], _breaking(region) if waits else [], [len(region)]))).astype(np.int64)
-    pieces = max(len(bounds) - 1, 1)
+    solving = _solving(region)
+    breaking = waits & ~solving & ~_copying(region)
+    bounds = np.unique(np.concatenate(([0], region.waits[breaking], [len(region)]))).astype(np.int64)
     inside = np.diff(bounds).astype(float)
-    return Blocked(capturable, pieces, float((inside * inside).sum()) / max(len(region), 1), _repeated(region, bounds))
+    return Blocked(
+        capturable,
+        max(len(bounds) - 1, 1),
+        _graphs(region, bounds, region.wait_rows[breaking]),
+        bool((waits & solving & ~named(region.trace, _operators(region), READ)).any()),
+        float((inside * inside).sum()) / max(len(region), 1),
+        _repeated(region, bounds),
+    )
 
 
 def _repeated(region: Region, bounds: Int64s) -> float:
@@ -75,8 +94,35 @@ def _repeated(region: Region, bounds: Int64s) -> float:
     return sum(len(stretch) for stretch in stretches if often[stretch] > 1) / max(names.nbytes, 1)
 
 
-def _breaking(region: Region) -> Int64s:
-    """The waits that break a graph: not those of copies from the host's memory, which are operators of the graph."""
+def _operators(region: Region) -> Int32s:
+    """(w) The operator that makes each wait, or ABSENT."""
+    return region.trace.links.operator[region.wait_rows]
+
+
+def _solving(region: Region) -> Bools:
+    """(w) Which waits solvers make."""
+    solvers = bearing(region.trace, SOLVER, Category.OPERATOR)
+    return nearest(region.trace.links.parent, _operators(region), solvers) != ABSENT
+
+
+def _copying(region: Region) -> Bools:
+    """(w) Which waits are those of copies from the host's memory: operators of the graph."""
     behind, operator = region.work[np.maximum(region.waits - 1, 0)], region.trace.links.operator
     same = (operator[behind] == operator[region.wait_rows]) & (operator[behind] != ABSENT)
-    return region.waits[~(same & named(region.trace, behind, FROM_HOST))]
+    return same & named(region.trace, behind, FROM_HOST)
+
+
+def _graphs(region: Region, bounds: Int64s, waits: Int64s) -> int:
+    """How many stretches, each from one bound to the next, hold launches of other operators than those of the waits'
+    rows."""
+    called = _outermost(region.trace, region.trace.links.operator[region.work])
+    left = _outermost(region.trace, region.trace.links.operator[waits])
+    own = np.append(0, np.cumsum((called == ABSENT) | ~np.isin(called, left)))
+    return max(int((np.diff(own[bounds]) > 0).sum()), 1)
+
+
+def _outermost(trace: Trace, operators: Int32s) -> Int64s:
+    """The outermost aten operator around each: the one that the user's code called."""
+    parent, aten = trace.links.parent, bearing(trace, ATEN, Category.OPERATOR)
+    inner = aten & (parent != ABSENT) & aten[parent]
+    return nearest(parent, operators, aten & ~inner)

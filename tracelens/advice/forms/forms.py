@@ -40,11 +40,11 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     now = as_recorded(facts, eager)
     compile = predict_compile(facts, compiled, blocked.pieces, _functions(blocked, compiled))
     on_host = any(blocker.id == "host_compute" for blocker in blockers)
-    both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.pieces, on_host=on_host)
+    both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.graphs, on_host=on_host)
     fused = both.estimate
     if region.training and blocked.repeats:  # without gradients the functions that the loop calls are compiled still
         compile = fused = in_pieces(now, 0.0, 0.0).told("{}", pieces=blocked.pieces)
-    elif blocked.pieces > LOOP or blocked.repeats:
+    elif blocked.graphs > LOOP or blocked.repeats:
         compile, fused = _perhaps_eager(facts, blocked, compiled, now, (compile, fused))
     alike = compiled.replaced == 0 and eager.terms.values["host_ns"] < eager.terms.values["device_ns"]
     if alike:
@@ -65,8 +65,9 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
         "replay": _pays(replay, now, capturing) if blocked.capturable else cannot(blockers),
         "both": _pays(fused, now, compiling + capturing),
     }
-    if not blocked.capturable and (made := made_momentum(region)):
-        forms["both"] = cannot((*blockers, made))
+    made = made_momentum(region)
+    if not blocked.capturable and (blocked.solves or made):
+        forms["both"] = cannot((*blockers, *made))
     raises = tuple(seen.blocker for seen in observed if seen.raises)
     return forms | dict.fromkeys(COMPILED if raises else (), cannot(raises))
 
