@@ -6,10 +6,12 @@ import json
 import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, is_typeddict
 
 import pytest
 
+import tracelens
 from capture.failure import PREREQUISITES
 from tests import runs
 from tests.advice.story import analysis, call, gemm, item, pointwise, upload
@@ -44,7 +46,7 @@ def test_every_name_has_a_text_and_says_where_it_is_computed(name: str) -> None:
     assert json.loads(to_json(explain(name)))[0]["id"] == name
 
 
-@pytest.mark.parametrize("word", ["idle", "saves", "speed-up", "off", "busy overlap"])
+@pytest.mark.parametrize("word", ["idle", "saves", "speed-up", "off", "busy overlap", "perhaps", "cannot tell"])
 def test_words_that_people_read_are_explained_as_keys_are(word: str) -> None:
     (found,) = explain(word)
     assert found.kind == "word"
@@ -52,6 +54,20 @@ def test_words_that_people_read_are_explained_as_keys_are(word: str) -> None:
 
 def test_a_part_goes_by_its_name_alone_where_that_stands_for_nothing_else() -> None:
     assert [found.id for found in explain("spacing")] == ["device.spacing"]
+
+
+def test_a_path_in_the_document_goes_by_the_key_that_it_ends_with() -> None:
+    assert explain("recommendation.confidence") == explain("confidence")
+    assert explain("forms.replay.terms.values.host_ns") == explain("host_ns")
+    with pytest.raises(UsageError):
+        explain("nowhere.confidence")
+
+
+def test_each_function_names_a_file_that_holds_it_at_its_line() -> None:
+    above = Path(tracelens.__file__).parents[1]
+    for step in {step for name in NAMES for found in explain(name) for step in found.computed_by}:
+        lines = (above / step.file).read_text(encoding="utf-8").splitlines()
+        assert step.name.rpartition(".")[2] in lines[step.line - 1] or step.line == 1, step.file
 
 
 @pytest.mark.parametrize(("id", "says"), [("changing_shapes", "impossible"), ("old_device", "raise")])
@@ -99,6 +115,7 @@ def test_every_word_that_a_report_prints_is_explained() -> None:
     for document in reported():
         said = document["recommendation"]
         words = {said["verdict"], document["trust"]["level"], document["window"]["kind"], document["trace"]["form"]}
+        words.add(document["trace"]["vendor"])
         words |= {finding[key] for finding in document["findings"] for key in ("rule", "severity")}
         words |= {fix["blocker"] for fix in said["fix_first"]} | set(document["attribution"]["classes"])
         words |= {form[key] for form in document["forms"].values() for key in ("source", "variant", "outputs")}

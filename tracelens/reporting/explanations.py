@@ -160,7 +160,7 @@ def _constant(constant: Constant, page: Page) -> Iterator[str]:
 
 def _function(step: Function, page: Page) -> Iterator[str]:
     """Where it is, what it says of itself, and its code, which is the formula, unless that is long."""
-    yield "  " + page.ink(f"{step.name}, tracelens/{step.module.replace('.', '/')}.py:{step.line}", "bold")
+    yield "  " + page.ink(f"{step.name}, {step.file}:{step.line}", "bold")
     yield from page.text(" ".join(step.meaning.split()), "    ")
     lines = [f"    {line}".rstrip() for line in page.code(step.code)]
     if len(lines) <= SHOWN_LINES and max(map(cells, lines), default=0) <= page.width:

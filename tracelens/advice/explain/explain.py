@@ -53,10 +53,10 @@ class Explanation:
 
 
 def explain(name: str) -> tuple[Explanation, ...]:
-    """Everything of that name; UsageError, with what comes close, where there is nothing."""
+    """Everything of that name, or of the key at the end of a path in the document; UsageError, with what comes close,
+    where there is nothing."""
     known = topics()
-    found = tuple(_EXPLAIN[kind](name) for kind in KINDS if name in known[kind])
-    found = found or tuple(_part(part) for part in known["part"] if part.partition(".")[2] == name)
+    found = _of(name, known) or _of(_last(name, known), known)
     if not found:
         every = [id for ids in known.values() for id in ids]
         close = difflib.get_close_matches(name, every, n=1)
@@ -64,6 +64,17 @@ def explain(name: str) -> tuple[Explanation, ...]:
         shown = name if len(name) <= SHOWN else f"{name[:SHOWN]}..."
         raise UsageError(f"nothing is named {shown!r}{hint} (tracelens explain lists all)")
     return found
+
+
+def _of(name: str, known: Mapping[str, Mapping[str, str]]) -> tuple[Explanation, ...]:
+    found = tuple(_EXPLAIN[kind](name) for kind in KINDS if name in known[kind])
+    return found or tuple(_part(part) for part in known["part"] if part.partition(".")[2] == name)
+
+
+def _last(name: str, known: Mapping[str, Mapping[str, str]]) -> str:
+    """The key that a path in the document ends with, as "recommendation.confidence"; "" of what is no path."""
+    first, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
+    return last if any(first in names for names in known.values()) else ""
 
 
 def topics() -> dict[str, dict[str, str]]:

@@ -161,6 +161,10 @@ VALUES: Final = {
     "cuda": "Vendor: NVIDIA.",
     "hip": "Vendor: AMD.",
     "xpu": "Vendor: Intel.",
+    "mtia": "Vendor: Meta.",
+    "hpu": "Vendor: Intel, of Gaudi.",
+    "privateuse1": "Vendor: another accelerator, which joins PyTorch from outside.",
+    "none": "Vendor: the trace names no device.",
 }
 """What fields of the document may say."""
 TRIED: Final = {
@@ -196,6 +200,10 @@ FACE: Final = {
     "what the profiler adds included.",
     "saves": "What a repair may save of a step without the profiler: saving_ms of a finding, saving_ns of a wait, "
     "from what it surely costs to what it costs if nothing else takes its place.",
+    "perhaps": "The advised form may gain nothing, as the ranges before and after overlap, and the confidence is below "
+    "70 %: measure before you change code.",
+    "cannot tell": "The verdict is a guess, more likely wrong than right: decided is false, and the forms that it may "
+    "be are named with their ranges.",
     "speed-up": "Eager's time over a form's: above 1 the form is faster.",
     "off": "How far the prediction is from the measurement beside it, of the measurement.",
     "predicted (off)": "What the trace alone predicts of a form that was measured, and how far that is off.",

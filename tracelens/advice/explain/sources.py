@@ -36,6 +36,8 @@ class Function:
 
     name: str
     module: str
+    file: str
+    """Its module's file, as a path that begins with the package."""
     line: int
     meaning: str
     code: str
@@ -53,6 +55,15 @@ def source(module: str) -> str:
     if text is None:
         raise LookupError(f"no source of {PACKAGE}.{module}")
     return text
+
+
+@lru_cache
+def file(module: str) -> str:
+    """The file of a module of this package, below the folder that holds the package: a room's is its __init__.py."""
+    spec = find_spec(f"{PACKAGE}.{module}")
+    parts = [PACKAGE, *module.split(".")]
+    is_room = spec is not None and spec.submodule_search_locations is not None
+    return f"{'/'.join([*parts, '__init__'] if is_room else parts)}.py"
 
 
 @lru_cache
@@ -89,13 +100,14 @@ def function(place: str) -> Function:
     code = dedent("\n".join(source(module).splitlines()[body[0].lineno - 1 : node.end_lineno]))
     used = tuple(constant for body_part in body for constant in _used(module, body_part))
     told = ast.get_docstring(node) or ""
-    return Function(path, module, node.lineno, told, code, tuple(dict.fromkeys(used)))
+    return Function(path, module, file(module), node.lineno, told, code, tuple(dict.fromkeys(used)))
 
 
 def whole(module: str) -> Function:
     """A module as one: what it says of itself, and all constants that it names."""
     used = tuple(dict.fromkeys(_used(module, tree(module))))
-    return Function(module.rpartition(".")[2], module, 1, ast.get_docstring(tree(module)) or "", "", used)
+    name, told = module.rpartition(".")[2], meaning(module)
+    return Function(name, module, file(module), 1, told, "", used)
 
 
 def functions_saying(module: str, text: str) -> tuple[Function, ...]:
