@@ -30,7 +30,7 @@ def test_a_device_that_works_but_does_not_compute(part: str, said: str) -> None:
     document = example.judged("compile")
     kernel = document["attribution"]["classes"]["kernel"]
     kernel["ns"], kernel["parts"] = 11_000_000, {"compute": 2_000_000, part: 9_000_000}
-    told = f"92 % of the traced step device 0 works, 75 % of it in {said} that nothing hides."
+    told = f"92 % of the traced step device 0 works, 82 % of it in {said} that nothing hides."
     assert phrases.boundness(document) == told
 
 

@@ -27,9 +27,9 @@ def test_savings_and_tables_name_the_time_they_are_of() -> None:
     document = example.judged("replay")
     document["findings"] = [example.finding("sync_points", 0.1)]
     said = text.render(document)
-    assert "Why  savings per step without the profiler, counts over 3 traced steps" in said
+    assert "Why  savings of a step without the profiler; counts over 3 traced steps" in said
     assert "Kernels launched over 3 traced steps" in said
-    assert "Why (savings per step without the profiler, counts over 3 traced steps)" in markdown.render(document)
+    assert "Why (savings of a step without the profiler; counts over 3 traced steps)" in markdown.render(document)
     document["window"]["steps"] = None
     assert phrases.savings(document) == "savings without the profiler"
     document["findings"] = []

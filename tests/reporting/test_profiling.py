@@ -80,3 +80,22 @@ def test_a_device_that_waits_only_for_the_profilers_host() -> None:
     assert phrases.boundness(document) == (
         "57 % of the traced step device 0 waits for the host; without the profiler it idles for about 5 %."
     )
+
+
+def test_a_device_that_idles_for_more_than_the_host_idles_without_the_profiler() -> None:
+    document = example.judged("compile", eager=Form(3.0, 2.8, 3.2, "predicted"))
+    classes = document["attribution"]["classes"]
+    classes["kernel"]["ns"], classes["sync"]["ns"], classes["launch"]["ns"] = 3_000_000, 0, 0
+    classes["dispatch"]["ns"], classes["unknown"]["ns"] = 6_000_000, 3_000_000
+    assert phrases.boundness(document) == (
+        "50 % of the traced step device 0 waits for the host; without the profiler it idles for about 67 %."
+    ), "idle time that the trace does not explain is no wait for the host"
+
+
+def test_a_unit_that_repeats_is_called_no_step() -> None:
+    document = example.judged("replay", eager=Form(2.0, 1.8, 2.2, "predicted"))
+    document["window"]["kind"] = "period"
+    assert "of the traced unit" in phrases.boundness(document)
+    assert phrases.over(document) == "over 3 traced units"
+    assert phrases.unit(document) == "the unit"
+    assert " ms a unit, " in phrases.step(document)

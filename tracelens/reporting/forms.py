@@ -79,7 +79,17 @@ def _did_nothing(form: FormEntry) -> bool:
 
 def unit(document: Document) -> str:
     """What the forms' times are of: what was measured is of a step, whatever the trace shows."""
-    return "the step" if document["window"]["steps"] or is_measured(document) else "this stretch"
+    return f"the {noun(document)}" if is_step(document) else "this stretch"
+
+
+def is_step(document: Document) -> bool:
+    """Whether the forms' times are of a step, or of a unit that may be a layer of one."""
+    return bool(document["window"]["steps"]) or is_measured(document)
+
+
+def noun(document: Document) -> str:
+    """What is counted: steps, or units that repeat and may be no steps."""
+    return "unit" if document["window"]["kind"] == "period" and not is_measured(document) else "step"
 
 
 def is_measured(document: Document) -> bool:

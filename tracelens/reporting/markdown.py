@@ -60,7 +60,7 @@ def _distrust(document: Document) -> Iterator[str]:
 def _forms(document: Document) -> Iterator[str]:
     columns = [
         Column("form"),
-        Column("ms a step" if phrases.unit(document) == "the step" else "ms", ">"),
+        Column(f"ms a {phrases.noun(document)}" if phrases.is_step(document) else "ms", ">"),
         Column("range", ">"),
         Column("speed-up", ">"),
         Column("source"),

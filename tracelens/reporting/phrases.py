@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.choice.first import TELLS
@@ -27,13 +26,15 @@ from tracelens.reporting.forms import (
 )
 from tracelens.reporting.forms import blocked_forms as blocked_forms
 from tracelens.reporting.forms import form_rows as form_rows
+from tracelens.reporting.forms import is_step as is_step
+from tracelens.reporting.forms import noun as noun
 from tracelens.reporting.forms import unit as unit
 from tracelens.reporting.printable import head, short_place
 from tracelens.reporting.profiling import profiled as profiled
 from tracelens.reporting.profiling import unprofiled
 from tracelens.reporting.repaired import after_fix as after_fix
 from tracelens.reporting.repaired import after_repair
-from tracelens.reporting.schema import Document, FindingEntry, FormEntry, RepairEntry
+from tracelens.reporting.schema import ClassEntry, Document, FindingEntry, FormEntry, RepairEntry
 from tracelens.reporting.undecided import cannot_tell, is_guess
 
 SHORT_CELLS: Final = 60
@@ -156,20 +157,20 @@ def boundness(document: Document) -> str:
     works, unknown = (classes[name]["ns"] / window_ns for name in ("kernel", "unknown"))
     if classes["unknown"]["parts"].get("outside") == window_ns:
         return ""
-    what, device = "step" if document["window"]["steps"] else "time", _judged(document)
+    what, device = noun(document) if document["window"]["steps"] else "time", _judged(document)
     if unknown > max(waits, works):
         return f"For {units.percent(unknown)} of the traced {what} the trace does not say what {device} waits for."
     does, part = ("waits for the host", waits) if waits > works else ("works", works)
-    alone = _exposed({part: ns / window_ns for part, ns in classes["kernel"]["parts"].items()})
-    more = "" if waits > works else alone
+    more = "" if waits > works else _exposed(classes["kernel"], window_ns)
     return f"{units.percent(part)} of the traced {what} {device} {does}{more}{unprofiled(document, waits, works)}."
 
 
-def _exposed(parts: Mapping[str, float]) -> str:
-    """What a busy device does for long instead of computing: ", 88 % of it in copies that nothing hides", or ""."""
-    part = max(("communication", "copy"), key=lambda part: parts.get(part, 0.0))
-    share, does = parts.get(part, 0.0), "copies" if part == "copy" else part
-    return f", {units.percent(share)} of it in {does} that nothing hides" if share >= TALKS else ""
+def _exposed(works: ClassEntry, window_ns: int) -> str:
+    """What a busy device does for long instead of computing, as a share of its work: ", 88 % of it in copies that
+    nothing hides", or ""."""
+    part = max(("communication", "copy"), key=lambda part: works["parts"].get(part, 0))
+    ns, does = works["parts"].get(part, 0), "copies" if part == "copy" else part
+    return f", {units.percent(ns / works['ns'])} of it in {does} that nothing hides" if ns >= TALKS * window_ns else ""
 
 
 def _judged(document: Document) -> str:
@@ -224,19 +225,19 @@ def step(document: Document) -> str:
     spread, steps = window["step_ms"], window["steps"]
     if not steps or spread["median"] is None:
         return f"{units.duration(length)}, {_STRETCH.get(window['kind'], window['kind'])}"
-    mean, unit = units.milliseconds(length / steps / units.NS_PER_MS), _UNIT.get(window["kind"], "step")
+    mean, what = units.milliseconds(length / steps / units.NS_PER_MS), noun(document)
     if steps == 1:
-        return f"{mean} ms, 1 step"
+        return f"{mean} ms, 1 {what}"
     if spread["min"] == spread["max"]:
-        return f"{mean} ms a {unit}, each of {steps:,}"
+        return f"{mean} ms a {what}, each of {steps:,}"
     ends = f"median {units.milliseconds(spread['median'])}, {span(spread['min'], spread['max'])}"
-    return f"{mean} ms a {unit}, the mean of {steps:,} ({ends})"
+    return f"{mean} ms a {what}, the mean of {steps:,} ({ends})"
 
 
 def over(document: Document) -> str:
     """What the tables' counts and times are over: "over 3 traced steps"."""
     steps = document["window"]["steps"]
-    return f"over {units.counted(steps, 'traced step')}" if steps else ""
+    return f"over {units.counted(steps, f'traced {noun(document)}')}" if steps else ""
 
 
 def savings(document: Document) -> str:
@@ -244,7 +245,9 @@ def savings(document: Document) -> str:
     if not document["findings"]:
         return ""
     counts = over(document)
-    return f"savings per step without the profiler, counts {counts}" if counts else "savings without the profiler"
+    if not counts:
+        return "savings without the profiler"
+    return f"savings of a {noun(document)} without the profiler; counts {counts}"
 
 
 def recorded(document: Document) -> str:
@@ -302,8 +305,6 @@ _REMAINS: Final = frozenset(rule.id for rule in RULES if rule.remains)
 _EXPECTED: Final = frozenset(rule.id for rule in RULES if rule.expects)
 _BOUND: Final = "device_limit"
 """The rule that tells a step at its device's limit."""
-_UNIT: Final = {"period": "unit"}
-"""What is counted, where it may be no step."""
 _STRETCH: Final = {"whole": "the whole trace as one step", "range": "the range as one step"}
 _RECORDED: Final = {
     "compile": "a compiled step",

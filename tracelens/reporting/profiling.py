@@ -6,7 +6,7 @@ from typing import Final
 
 from tracelens.analysis.typical import PAUSED
 from tracelens.model import units
-from tracelens.reporting.forms import NO_GAIN, own_form, unit
+from tracelens.reporting.forms import NO_GAIN, noun, own_form, unit
 from tracelens.reporting.schema import Document
 
 UNEVEN: Final = 1.5
@@ -23,7 +23,7 @@ def unprofiled(document: Document, waits: float, works: float) -> str:
     share, waiting = works * lengths[0] / lengths[1], waits > works
     if not waiting and share > 1 / NO_GAIN:
         return ""
-    does = "it idles for" if waiting and share > 0.5 else "for"
+    does = "it idles for" if waiting and (share > 0.5 or 1 - works - waits > PROFILED) else "for"
     return f"; without the profiler {does} about {units.percent(max(1 - share, 0.0) if waiting else min(share, 1.0))}"
 
 
@@ -42,9 +42,9 @@ def _outliers(document: Document) -> str:
     long = [length for length in lengths if length > PAUSED * median]
     if not long or sum(lengths) <= (1 + PROFILED) * median * len(lengths):
         return ""
-    most, step = units.milliseconds(max(long)), "unit" if window["kind"] == "period" else "step"
+    most = units.milliseconds(max(long))
     are = f"are outliers of up to {most}" if len(long) > 1 else f"is an outlier of {most}"
-    told = f"{len(long):,} of {units.counted(len(lengths), step)} {are} ms, the median takes"
+    told = f"{len(long):,} of {units.counted(len(lengths), noun(document))} {are} ms, the median takes"
     what = "the account and the forms' times are" if _is_mean(document) else "the account is"
     return f"{told} {units.milliseconds(median)} ms; {what} the mean of all."
 

@@ -105,7 +105,7 @@ def _form_table(document: Document, lengths: list[float], page: Page) -> Iterato
     shrinks = page.width < ROOMY or any(row.predicted for row in rows)
     columns = [
         Column("  form"),
-        Column("ms/step" if phrases.unit(document) == "the step" else "ms", ">"),
+        Column(f"ms/{phrases.noun(document)}" if phrases.is_step(document) else "ms", ">"),
         Column("range", spare=1),
         Column("speed-up", ">", spare=4),
         Column("source", least=9 if shrinks else 0, spare=2),

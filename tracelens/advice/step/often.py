@@ -13,8 +13,11 @@ STRETCHES: Final = frozenset({"whole", "range"})
 
 
 def a_step(analysis: Analysis) -> str:
-    """What a count of one step is of: "a step", or "in this stretch" where the window is none."""
-    return "in this stretch" if analysis.window.kind in STRETCHES else "a step"
+    """What a count of one step is of: "a step", "a unit" where that repeats and may be no step, or "in this stretch"
+    where the window is none."""
+    if analysis.window.kind in STRETCHES:
+        return "in this stretch"
+    return "a unit" if analysis.window.kind == "period" else "a step"
 
 
 def often(counts: Int64s, noun: str, of: str = "", each: str = "a step") -> str:
