@@ -51,6 +51,7 @@ def test_nothing_widens_where_predictions_were_measured() -> None:
         ("NVIDIA A100-SXM4-80GB", "cuda", 13000, "NVIDIA A100-SXM4-80GB instead of an NVIDIA H200"),
         ("NVIDIA H200", "cuda", 12060, "CUDA 12 instead of 13"),
         ("AMD Instinct MI300X", "hip", 0, "AMD Instinct MI300X instead of an NVIDIA H200"),
+        ("", "hip", 0, "an unnamed hip device instead of an NVIDIA H200"),
     ],
 )
 def test_ranges_widen_elsewhere_and_say_why(device: str, vendor: str, cuda: int, words: str) -> None:

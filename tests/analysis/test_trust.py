@@ -172,6 +172,7 @@ def test_work_that_is_never_linked_is_unusable() -> None:
     for number in range(12):
         builder.kernel("lost", number * 10, 9)
     assert check(builder, "linked").value == 0.0
+    assert check(builder, "linked").message.startswith("no device events have a launch record, ")
     assert trust(builder).level == "unusable"
 
 

@@ -34,6 +34,11 @@ def test_a_guess_that_may_gain_nothing_fails_nothing() -> None:
     assert undecided(conditions, document) == "cannot tell which form is fastest; replay is a guess of 49 %"
 
 
+def test_a_guess_of_the_form_in_use_is_named_by_that_form() -> None:
+    said = undecided(parse_conditions("both"), judged(verdict="neither", decided=False, among=[], confidence=0.37))
+    assert said == "cannot tell which form is fastest; eager is a guess of 37 %"
+
+
 def test_a_condition_on_the_idle_time_is_not_asked_which_form_is_best() -> None:
     document = judged(decided=False, among=["both", "replay"])
     assert undecided(parse_conditions("idle=20"), document) == ""

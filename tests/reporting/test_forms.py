@@ -45,3 +45,13 @@ def test_a_rule_that_decides_a_predicted_time_is_said_once_below_the_forms() -> 
         == list(phrases.blocked_forms(measured))
         == ["32 .item() a step at model.py:41"]
     )
+
+
+def test_a_form_without_a_time_says_why_in_a_word() -> None:
+    document = example.judged(
+        "both",
+        compile=Form(None, None, None, "predicted"),
+        replay=Form(None, None, None, "predicted", blockers=(example.SYNC,)),
+        both=Form(None, None, None, "measured", error="out of memory"),
+    )
+    assert [row.source for row in phrases.form_rows(document)][1:] == ["unknown", "blocked", "failed"]

@@ -64,8 +64,11 @@ def test_a_trace_without_a_device_has_none() -> None:
 
 def test_confidence_is_of_the_step_as_it_is() -> None:
     document = example.judged("neither")
-    stays, now = "Confidence 85 % that no other form saves over 5 %", "the step as it is, none for after its repair;"
+    stays, now = (
+        "Confidence 85 % that no other form saves over 5 %",
+        "the step as it is; what repair allows has a range only.",
+    )
     assert phrases.confidence(document).startswith(f"{stays} of {now}")
     assert phrases.confidence(example.judged("replay")).startswith(f"Confidence 85 % for {now}")
     document["recommendation"]["after_fix"] = None
-    assert phrases.confidence(document).startswith(f"{stays};")
+    assert phrases.confidence(document).startswith(f"{stays}.")

@@ -40,3 +40,10 @@ def test_a_prediction_with_a_late_rank_says_what_its_low_end_counts_on() -> None
     }  # fmt: skip
     document["findings"] = [late]
     assert phrases.after_fix(document).endswith("(predicted 0.40-1.40). At the low end no rank is late for the others.")
+
+
+def test_repairs_beside_the_first_are_no_more_of_its_kind() -> None:
+    document = example.judged("replay")
+    (fix,) = document["recommendation"]["fix_first"]
+    document["recommendation"]["fix_first"] = [fix, fix | {"blocker": "changing_shapes"}]
+    assert "(32 .item() a step and 1 other repair): " in phrases.headline(document)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.reporting import example
 from tracelens.advice.choice.snippet import Target, code
+from tracelens.reporting import text
 from tracelens.reporting.printable import cells
 from tracelens.reporting.report import Report
 
@@ -104,3 +105,11 @@ def test_figures_of_the_forms_are_whole_or_named_as_left_out(report: Report, wid
     shown = " ".join(lines[begin + 6 :]).partition("as well")[0]
     for title in ("range", "speed-up", "source"):
         assert title in head or title in shown
+
+
+def test_no_limit_shows_all_findings() -> None:
+    document = example.judged("replay")
+    document["findings"] = [example.finding(f"rule_{number}", 0.1) for number in range(7)]
+    assert "  2 more; --limit 0 shows all" in text.render(document)
+    assert "rule_6" not in text.render(document)
+    assert "rule_6" in text.render(document, whole=True)

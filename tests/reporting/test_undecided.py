@@ -9,10 +9,10 @@ def test_a_guess_names_the_forms_that_may_be_meant_and_none_of_them() -> None:
     document = example.judged("replay")
     document["recommendation"] |= {"confidence": 0.49, "decided": False, "after_fix": None}
     line = phrases.headline(document)
-    assert line == ("Cannot tell which form is fastest, in ms: both 0.47 (0.40-0.60) or replay 0.55 (0.52-0.60).")
+    assert line == "Cannot tell which form is fastest: both 0.47 ms (0.40-0.60) or replay 0.55 ms (0.52-0.60)."
     assert phrases.next_steps(document)[0] == phrases.MEASURE
     assert "1. Measure the forms" in markdown.render(document)
-    assert phrases.confidence(document).startswith("Confidence 49 % in replay; evidence")
+    assert phrases.confidence(document).startswith("Confidence 49 % in replay.")
     assert "Not " not in phrases.alternatives(document)
     document["recommendation"]["decided"] = True
     assert phrases.MEASURE not in phrases.next_steps(document)
@@ -26,8 +26,8 @@ def test_a_guess_that_no_form_pays_denies_none_of_them() -> None:
     document = example.judged("neither", replay=blocked)
     document["recommendation"] |= {"confidence": 0.4, "decided": False, "after_fix": None}
     assert phrases.headline(document) == (
-        "Cannot tell whether a form beats eager 3.97 (3.80-4.10), in ms: both 0.47 (0.40-0.60) or "
-        "compile 3.91 (2.50-4.40)."
+        "Cannot tell whether a form beats eager 3.97 ms (3.80-4.10): both 0.47 ms (0.40-0.60) or "
+        "compile 3.91 ms (2.50-4.40)."
     )
     assert phrases.alternatives(document) == "Replay blocked: 32 .item() a step."
 
@@ -38,7 +38,7 @@ def test_a_guess_with_one_known_form_says_that_the_others_are_not_shown() -> Non
     document["recommendation"] |= {"confidence": 0.4, "decided": False, "after_fix": None, "fix_first": []}
     document["findings"] = [example.finding("device_limit", None)]
     assert phrases.headline(document) == (
-        "Cannot tell whether another form would pay; the trace shows one, in ms: both 0.47 (0.40-0.60)."
+        "Cannot tell whether another form would pay: the trace shows only both 0.47 ms (0.40-0.60)."
     )
 
 

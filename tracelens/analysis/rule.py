@@ -54,6 +54,7 @@ class Rule:
             "remedy": "" if passed else self.remedy(evidence),
         }
         message = (self.passed if passed else self.failed).format(**shown)
+        message = message if value else message.replace(f"only {share(0.0)} of ", "no ")
         fatal = self.unusable is not None and not passed and self._beyond(value, self.unusable)
         return Check(self.id, passed, value, self.threshold, message), fatal
 

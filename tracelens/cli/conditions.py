@@ -48,14 +48,17 @@ def reasons(conditions: list[Condition], document: Document) -> list[str]:
 def undecided(conditions: list[Condition], document: Document) -> str:
     """Why no condition on the verdict can hold: there is none, or it is but a guess, with its confidence and what would
     make it hold; "" where it is decided, no condition asks for it, or one holds."""
+    from tracelens.reporting.forms import advised_form  # the command's help needs none of it
+
     advised, asked = document["recommendation"], _verdicts(conditions)
     possible = advised["among"]
     if advised["decided"] or not asked or (possible and set(possible) <= asked):
         return ""
-    if advised["verdict"] == "abstain":
+    guessed = advised_form(document)
+    if guessed is None:
         return "there is no verdict"
     sure = f", but surely {_either(possible)} pays: --fail-on {','.join(possible)} fails on it" if possible else ""
-    guess = f"{advised['verdict']} is a guess of {100 * advised['confidence']:.0f} %"
+    guess = f"{guessed} is a guess of {100 * advised['confidence']:.0f} %"
     return f"cannot tell which form is fastest; {guess}{sure}"
 
 

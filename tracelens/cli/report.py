@@ -86,7 +86,8 @@ class ReportCommand:
             "--limit",
             metavar="N",
             type=_count,
-            help=f"rows of each table; 0 shows all (default: {SHOWN_ROWS} in text and Markdown, all in JSON and CSV)",
+            help=f"rows of each table; 0 shows all, and all findings (default: {SHOWN_ROWS} in text and Markdown, all "
+            "in JSON and CSV)",
         )
         add_window(parser)
         parser.add_argument(

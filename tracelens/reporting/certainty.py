@@ -33,9 +33,11 @@ def confidence(document: Document) -> str:
     if advised["verdict"] == "abstain":
         return ""
     of, what = _sure_of(document)
-    scope = f" {of} {unit(document)} as it is, none for after its repair" if advised["after_fix"] else ""
-    evidence = f"; evidence: {', '.join(advised['evidence'])}" if advised["evidence"] else ""
-    return f"Confidence {units.percent(advised['confidence'])}{what}{scope}{evidence}. {_doubted(document)}".strip()
+    repaired = advised["after_fix"] is not None
+    scope = f" {of} {unit(document)} as it is; what repair allows has a range only" if repaired else ""
+    seen = f"Blockers seen at {', '.join(advised['evidence'])}." if advised["evidence"] else ""
+    said = f"Confidence {units.percent(advised['confidence'])}{what}{scope}."
+    return " ".join(filter(None, (said, _doubted(document), seen)))
 
 
 def is_doubtful(document: Document) -> bool:

@@ -110,7 +110,7 @@ def form_rows(document: Document) -> Iterator[FormRow]:
                 step="-" if form["step_ms"] is None else units.milliseconds(form["step_ms"]),
                 range=span(form["low"], form["high"]),
                 speedup=_speedup(form, now),
-                source=", ".join(filter(None, (form["source"], form["variant"], _mixed(document, name)))),
+                source=_cell(document, name),
                 predicted=runs.beside(form) or _refuted(document, form),
                 pays_after=runs.pays_after(form),
                 blocked_by=blocked_by(form) or failure(form),
@@ -121,6 +121,15 @@ def form_rows(document: Document) -> Iterator[FormRow]:
 def _speedup(form: FormEntry, now: float | None) -> str:
     """Over the form in use; "" where one has no time, and of a form that is eager under a new name."""
     return "" if now is None or not form["step_ms"] or _did_nothing(form) else _times(now / form["step_ms"])
+
+
+def _cell(document: Document, name: str) -> str:
+    """Where a form's time comes from and how it is made; of one without a time, why it has none in a word."""
+    form = document["forms"][name]
+    if form["step_ms"] is None:
+        tried = form["source"] == "measured"
+        return "failed" if tried else "blocked" if form["blockers"] else "unknown"
+    return ", ".join(filter(None, (form["source"], form["variant"], _mixed(document, name))))
 
 
 def _mixed(document: Document, name: str) -> str:

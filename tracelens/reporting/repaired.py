@@ -60,6 +60,6 @@ def after_repair(document: Document) -> str:
     forms = reversed(document["forms"].values())
     told = {b["id"]: b["message"] for form in forms for b in reversed(form["blockers"])}
     names = [short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    more = f" and {units.counted(len(names) - 1, 'other repair')}" if len(names) > 1 else ""
     what = f" ({names[0]}{more})" if names else ""
     return f"After repair{what}: {after['verdict']}, {_repaired_time(after)}."

@@ -48,7 +48,7 @@ class Report:
         """Text for a terminal of `width` columns (at least 40), plain unless `color`."""
         from tracelens.reporting import text
 
-        return text.render(self.limited(limit), width=width, color=color, unicode=unicode)
+        return text.render(self.limited(limit), width=width, color=color, unicode=unicode, whole=limit is None)
 
     def to_markdown(self, *, limit: int | None = SHOWN_ROWS) -> str:
         """Markdown for a pull request, with the details folded."""

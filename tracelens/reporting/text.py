@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from tracelens.model import units
@@ -21,14 +22,18 @@ FORM_BAR: Final = 10
 ROOMY: Final = 60
 """Columns from which the source of a form's time is never cut where nothing else follows."""
 SHOWN_FINDINGS: Final = 5
-"""Findings in text; --json has them all."""
+"""Findings in text; --limit 0 and --json have them all."""
 _SEVERITY: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
 
-def render(document: Document, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
-    """Lines of at most `width` columns (40 or more), coloured or plain; ASCII glyphs unless `unicode`."""
+def render(
+    document: Document, *, width: int = 80, color: bool = False, unicode: bool = True, whole: bool = False
+) -> str:
+    """Lines of at most `width` columns (40 or more), coloured or plain; ASCII glyphs unless `unicode`. Only a few
+    findings unless `whole`."""
     page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
-    sections = (_distrust, _verdict, _attribution, _forms, _why, _next, _tables, _run, _source)
+    why = partial(_why, shown=None if whole else SHOWN_FINDINGS)
+    sections = (_distrust, _verdict, _attribution, _forms, why, _next, _tables, _run, _source)
     lines = [line for section in sections for line in section(document, page)]
     return "\n".join(lines).strip("\n") + "\n"
 
@@ -140,15 +145,16 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
     yield from page.text(runs.between_processes(document), "    ")
 
 
-def _why(document: Document, page: Page) -> Iterator[str]:
+def _why(document: Document, page: Page, *, shown: int | None) -> Iterator[str]:
+    """What bounds the step, and the findings, at most so many."""
     findings, summary = document["findings"], phrases.explanation(document)
     if findings or summary:
         yield from page.heading("Why", phrases.savings(document))
     yield from page.text(summary, "  ")
-    for finding in findings[:SHOWN_FINDINGS]:
+    for finding in findings[:shown]:
         yield from _finding(finding, page)
-    if len(findings) > SHOWN_FINDINGS:
-        yield page.ink(f"  {len(findings) - SHOWN_FINDINGS} more in --json", "dim")
+    if shown is not None and len(findings) > shown:
+        yield page.ink(f"  {len(findings) - shown} more; --limit 0 shows all", "dim")
 
 
 def _finding(finding: FindingEntry, page: Page) -> Iterator[str]:

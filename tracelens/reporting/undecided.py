@@ -16,21 +16,21 @@ def is_guess(document: Document) -> bool:
 
 
 def cannot_tell(document: Document) -> str:
-    """What is not known instead of the verdict, with the forms that may be meant: "Cannot tell which form is fastest,
-    in ms: both 1.82 (0.49-7.10) or replay 3.15 (3.11-3.18)."."""
+    """What is not known instead of the verdict, with the forms that may be meant: "Cannot tell which form is fastest:
+    both 1.82 ms (0.49-7.10) or replay 3.15 ms (3.11-3.18)."."""
     own, forms = own_form(document), document["forms"]
     ranked = sorted(candidates(document), key=lambda name: forms[name]["step_ms"] or 0.0)
     if document["recommendation"]["verdict"] != "neither":
-        told = f"Cannot tell which form is fastest, in ms: {_either(document, _in_question(document, ranked))}."
+        told = f"Cannot tell which form is fastest: {_either(document, _in_question(document, ranked))}."
         return f"{told} {_sure_gain(document)}".strip()
     others = [name for name in ranked if name != own]
     if not others:
-        return f"Cannot tell whether another form would pay; the trace shows one, in ms: {_timed(document, own)}."
-    return f"Cannot tell whether a form beats {_timed(document, own)}, in ms: {_either(document, others)}."
+        return f"Cannot tell whether another form would pay: the trace shows only {_timed(document, own)}."
+    return f"Cannot tell whether a form beats {_timed(document, own)}: {_either(document, others)}."
 
 
 def _sure_gain(document: Document) -> str:
-    """That one of the forms surely pays, where that is so: "Whichever it is beats eager 4.70 (4.10-5.20)."; or ""."""
+    """That one of the forms surely pays, if so: "Whichever it is beats eager 4.70 ms (4.10-5.20)."; or ""."""
     is_sure = document["recommendation"]["among"]
     return f"Whichever it is beats {_timed(document, own_form(document))}." if is_sure else ""
 
@@ -50,4 +50,4 @@ def _either(document: Document, names: list[str]) -> str:
 def _timed(document: Document, name: str) -> str:
     """A form's time with its range."""
     form = document["forms"][name]
-    return f"{name} {units.milliseconds(form['step_ms'] or 0.0)} ({span(form['low'], form['high']) or 'no range'})"
+    return f"{name} {units.milliseconds(form['step_ms'] or 0.0)} ms ({span(form['low'], form['high']) or 'no range'})"

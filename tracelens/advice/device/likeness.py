@@ -26,7 +26,7 @@ def unlikeness(trace: Trace, device: Device) -> float:
 def differences(trace: Trace, device: Device) -> tuple[str, ...]:
     """What differs from the calibration, in words; () where nothing does."""
     if trace.vendor != "cuda":
-        return (f"{device.name or trace.vendor} instead of an NVIDIA {C.CALIBRATED}",)
+        return (f"{device.name or f'an unnamed {trace.vendor} device'} instead of an NVIDIA {C.CALIBRATED}",)
     release, part = _release(trace), part_of(device)
     named = device.name or "an unnamed device"
     told = f"{named} ({percent(part)} of a whole one)" if part < WHOLE else named
