@@ -27,8 +27,8 @@ from tracelens.advice import advise
 from tracelens.advice.choice.first import ALLOWS, TELLS
 from tracelens.advice.forms.forms import cannot
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules import HIDES, RULES, Rule, check_all
-from tracelens.advice.rules.rule import SEVERITIES, device_ms, now_ms, severity
+from tracelens.advice.rules import HIDES, RULES, Rule, check_all, fusable_chains
+from tracelens.advice.rules.rule import SEVERITIES, WARNING, device_ms, now_ms, severity
 from tracelens.analysis import analyze
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import FORMS
@@ -224,6 +224,45 @@ def test_what_can_fuse_is_one_share_in_the_reason_and_the_finding() -> None:
     finding = next(finding for finding in advice.findings if finding.rule == "fusable_chains")
     share = finding.title.partition(" of the")[0]
     assert f"{share} of it in kernels that can fuse" in advice.recommendation.summary
+
+
+def test_fusing_saves_no_more_than_it_makes_the_devices_work_less() -> None:
+    found = advise(analysis(*[pointwise(20, 1 << 22, host=60)] * 60, item()))
+    saving = next(finding.saving_ms for finding in found.findings if finding.rule == "fusable_chains")
+    eager, compiled = found.forms["eager"], found.forms["compile"]
+    assert found.forms["replay"].step_ms is None
+    assert eager.step_ms is not None
+    assert compiled.step_ms is not None
+    assert compiled.terms is not None
+    values = compiled.terms.values
+    assert saving is not None
+    assert saving == pytest.approx((values["replaced_ns"] - values["generated_ns"]) / 1e6)
+    assert saving < eager.step_ms - compiled.step_ms
+
+
+def test_fusing_is_told_by_what_it_saves_whatever_its_share() -> None:
+    found = advise(analysis(*[*[gemm(150)] * 2, *[pointwise(40, 1 << 24)] * 3] * 8))
+    finding = next(finding for finding in found.findings if finding.rule == "fusable_chains")
+    assert float(finding.title.partition(" %")[0]) < 100 * fusable_chains.SHARE
+    assert found.forms["eager"].step_ms is not None
+    assert (finding.saving_ms or 0.0) > WARNING * found.forms["eager"].step_ms
+
+
+def test_one_long_step_hides_no_idle_time_of_the_profilers() -> None:
+    told = findings([*[gemm(30, 256, host=44)] * 60, at_step(2, pause(9_000))])
+    assert "profiler_idle" in told
+    assert "host_bound_dispatch" not in told
+
+
+def test_launching_less_leaves_the_device_its_time() -> None:
+    found = analysis(*[pointwise(20, 1 << 22, host=60)] * 60)
+    advice = advise(found)
+    saving = next(finding.saving_ms for finding in advice.findings if finding.rule == "host_bound_dispatch")
+    eager, both = advice.forms["eager"].step_ms, advice.forms["both"].step_ms
+    assert eager is not None
+    assert both is not None
+    assert saving == pytest.approx(eager - device_ms(found))
+    assert saving < eager - both, "fusing saves the rest"
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.of_recording], ids=lambda rule: rule.id)

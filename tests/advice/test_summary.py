@@ -223,3 +223,12 @@ def test_a_device_that_idles_is_no_limit() -> None:
     assert reason(facts, busy_ms).startswith("The device is the limit: its kernels run for")
     assert reason(facts).startswith("The device is the limit")
     assert reason(facts, 2 * busy_ms).startswith("The device idles for about 50.0 % of the step: its kernels run for")
+
+
+def test_a_device_that_only_lower_clocks_make_slow_does_not_idle() -> None:
+    facts = facts_of(analysis(*[gemm(200)] * 10))
+    assert facts is not None
+    clocks, busy_ms = facts.sustained.mid, facts.region.busy / NS_PER_MS
+    assert clocks > 1.1
+    told = f"The device is the limit: its kernels run for {busy_ms:.2f} ms ({clocks * busy_ms:.2f} ms at the clocks of"
+    assert reason(facts, clocks * busy_ms).startswith(told)

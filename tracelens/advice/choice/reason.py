@@ -19,6 +19,8 @@ STREAMS: Final = 0.97
 """The predicted device time is told beside the traced one if it is less than this part of it. [judgement]"""
 LIMIT: Final = 0.9
 """Share of the step in which the device works that makes it the limit. [judgement]"""
+SLOWER: Final = 1.05
+"""Device time at sustained clocks over the traced one from which it is told as well. [judgement]"""
 OTHER_WORK: Final = 1.1
 """A device busy for this much longer than the step's own kernels works for something else as well. [judgement]"""
 
@@ -27,10 +29,10 @@ def reason(facts: Facts, step_ms: float | None = None) -> str:
     """Host-bound, device-bound or neither, and by what kind of work. Device time is that of the account of the step.
 
     step_ms: the step as it runs without the profiler, where that is known."""
-    region = facts.region
+    region, clocks = facts.region, facts.sustained.mid
     device = facts.span(C.STREAM_SPACING).expected
     host = min(region.host * host_scale(region).mid, region.recorded)
-    if host > device:
+    if host > clocks * device:
         work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"
         return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region, device)}."
     part = facts.fusable_share
@@ -39,9 +41,15 @@ def reason(facts: Facts, step_ms: float | None = None) -> str:
     kernels = "its kernel runs" if len(region) == 1 else f"its {many} run"
     fuse = share(part) if part >= LEAST else "none"
     works = region.busy / (step_ms * NS_PER_MS) if step_ms else 1.0
-    idles = f"The device idles for about {share(1 - works)} of the step" if works < LIMIT else ""
-    bound = idles or "The device is the limit"
-    return f"{bound}: {kernels} for {_kernel_time(region, device)}, {fuse} of it in kernels that can fuse."
+    idles = clocks * works < LIMIT
+    bound = f"The device idles for about {share(1 - works)} of the step" if idles else "The device is the limit"
+    told = _kernel_time(region, device) + (_at_clocks(clocks * region.busy) if clocks >= SLOWER and not idles else "")
+    return f"{bound}: {kernels} for {told}, {fuse} of it in kernels that can fuse."
+
+
+def _at_clocks(ns: float) -> str:
+    """What the device time becomes once the power limit lowers the clocks."""
+    return f" ({_ms(ns)} ms at the clocks of a long run)"
 
 
 def _kernel_time(region: Region, device: float) -> str:

@@ -73,9 +73,9 @@ RULE: Final = Rule(
     "host_bound_dispatch",
     "Host-bound dispatch",
     "Each operator costs the host 5 to 20 us; kernels shorter than that starve the device. Gaps are measured with the "
-    "profiler on and are about half as long without it. The saving is eager's time less that of the fastest form.",
+    "profiler on and are about half as long without it. The saving is eager's time less that of the fastest form, but "
+    "leaves the device its time: what fusing makes of that is another finding's.",
     "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
     check,
     expects=True,
-    less_work=True,
 )

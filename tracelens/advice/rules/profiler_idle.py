@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
-
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
-from tracelens.advice.rules.rule import Rule
+from tracelens.advice.rules.rule import Rule, device_ms
 from tracelens.analysis.results import Analysis
-from tracelens.model.intervals import lengths
-from tracelens.model.units import NS_PER_MS, milliseconds, percent
+from tracelens.analysis.typical import of_typical_steps
+from tracelens.model.units import milliseconds, percent
 
 IDLE: Final = 0.1
 """Share of the traced time in which the device waits for the host. [judgement]"""
@@ -27,7 +25,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     kernels; a step that is predicted shorter than those counts on more than on a host without a profiler."""
     account, eager = analysis.attribution, forms["eager"].step_ms
     idle = sum(account.share(*part.split(".")) for part in evidence.PREPARING)
-    busy = account.share("kernel") * _typical_ms(analysis)
+    busy = device_ms(of_typical_steps(analysis))
     if eager is None or not busy or idle < IDLE or not busy <= eager <= BALANCED * busy:
         return None
     if 1 - busy / eager > LEFT * idle:
@@ -44,12 +42,6 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         "Do not take the gaps for what replay would save. Measure a step without the profiler to be sure; record "
         "without with_stack and record_shapes to see less of it.",
     )
-
-
-def _typical_ms(analysis: Analysis) -> float:
-    """Ms of the median step (the lower of two) as traced: forms are of a typical step, not of the mean."""
-    ordered = np.sort(lengths(analysis.window.tiles))
-    return float(ordered[(len(ordered) - 1) // 2]) / NS_PER_MS if len(ordered) else 0.0
 
 
 RULE: Final = Rule(
