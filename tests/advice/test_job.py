@@ -10,6 +10,7 @@ from tests.advice.cases.beats import collective, graph
 from tests.advice.story import Beat, analysis, call, gemm, item, pointwise
 from tracelens.advice import advise
 from tracelens.advice.choice.job import Rank, judge
+from tracelens.model.units import NS_PER_MS
 
 FEW_BYTES = 57
 LATE_US, WAITS_US = 30, 2_500
@@ -23,6 +24,11 @@ def rank(name: str, *beats: Beat) -> Rank:
 def late(name: str = "1") -> Rank:
     """A rank whose host launches slowly, so that its collective is short."""
     return rank(name, *[pointwise(2, host=30)] * 80, collective(LATE_US, FEW_BYTES))
+
+
+def waiting_on_host(name: str, waits: int) -> Rank:
+    """A rank that reads so many values on the host, between few launches each."""
+    return rank(name, *[*[pointwise(2, host=30)] * 20, item()] * waits)
 
 
 def early(name: str = "0") -> Rank:
@@ -41,8 +47,9 @@ def test_the_job_is_judged_by_the_rank_that_the_others_wait_for() -> None:
     assert waiting.advice.recommendation.verdict == "neither"
     job = judge([waiting, slow])
     assert job is not None
-    assert job.verdict != "neither"
-    assert job.decided
+    assert job.advised.verdict != "neither"
+    assert job.advised.decided
+    assert job.longest is slow
     assert job.latest == "1"
     assert job.forms["eager"].step_ms == pytest.approx(step_ms(slow, "eager") - slow.waits_ms)
     assert waiting.waits_ms > 2 > 0.1 > slow.waits_ms
@@ -76,7 +83,40 @@ def test_the_most_doubtful_trace_sets_the_doubt() -> None:
     less = judge([sure, replace(doubtful, advice=replace(doubtful.advice, recommendation=advised))])
     assert both is not None
     assert less is not None
-    assert less.confidence == pytest.approx(0.7 * both.confidence, abs=0.01)
+    assert less.advised.confidence == pytest.approx(0.7 * both.advised.confidence, abs=0.01)
+    assert less.advised.factors.keys() == {"ranges", "degraded"}
+
+
+def test_what_single_ranks_repair_first_the_job_repairs_first() -> None:
+    ranks = [waiting_on_host("0", 4), waiting_on_host("1", 6)]
+    alone = [rank.advice.recommendation for rank in ranks]
+    assert all(advised.after_fix for advised in alone)
+    job = judge(ranks)
+    assert job is not None
+    after = job.advised.after_fix
+    assert after is not None
+    assert {after.verdict} == {advised.after_fix.verdict for advised in alone if advised.after_fix}
+    assert after.step_ms == pytest.approx(max(one.after_fix.step_ms for one in alone if one.after_fix))
+    assert [blocker.id for blocker in job.advised.fix_first] == ["sync"]
+    assert [blocker.per_step for blocker in job.advised.fix_first] == [6.0]
+    assert job.advised.snippet
+
+
+def test_a_repair_that_one_rank_needs_all_need() -> None:
+    job = judge([waiting_on_host("0", 4), rank("1", *[pointwise(2, host=30)] * 90)])
+    assert job is not None
+    assert job.forms["replay"].step_ms is None
+    assert [blocker.id for blocker in job.advised.fix_first] == ["sync"]
+
+
+def test_the_terms_give_the_time_without_the_waits() -> None:
+    waiting = early()
+    for form in waiting.alone(waiting.advice.forms).values():
+        assert form.terms is not None
+        assert form.step_ms is not None
+        names = {"max": max, "min": min, **form.terms.values}
+        assert eval(form.terms.formula, names) / NS_PER_MS == pytest.approx(form.step_ms, rel=0.01)
+        assert form.terms.values["waits_ns"] == pytest.approx(waiting.waits_ms * NS_PER_MS)
 
 
 def test_ranks_without_a_verdict_or_in_other_forms_have_none_together() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.advice.story import pointwise, told
+from tests.advice.story import gemm, pointwise, told
 from tracelens.__main__ import main
 from tracelens.exitcodes import ExitCode
 
@@ -27,7 +27,7 @@ def test_a_directory_of_ranks_is_judged_as_one(tmp_path: Path, capsys: Capture) 
     assert [rank["rank"] for rank in found["ranks"]] == ["0", "1"]
     assert found["job"]["verdict"] == found["ranks"][0]["verdict"] == "both"
     assert main(["ranks", *map(str, tmp_path.iterdir())]) == ExitCode.OK
-    assert capsys.readouterr().out.startswith("Both, on all 2 ranks")
+    assert capsys.readouterr().out.startswith("All 2 ranks. Both: ")
 
 
 def test_what_is_no_job_is_refused_in_one_line(tmp_path: Path, capsys: Capture) -> None:
@@ -51,4 +51,11 @@ def test_traces_without_a_rank_are_told_apart_by_their_folders(tmp_path: Path, c
         told(*[pointwise(2, host=30)] * 40).write(path)
     assert main(["ranks", *map(str, paths), "--json"]) == ExitCode.OK
     found = json.loads(capsys.readouterr().out)
-    assert [rank["rank"] for rank in found["ranks"]] == ["first/trace.json", "second/trace.json"]
+    assert [rank["rank"] for rank in found["ranks"]] == ["first/trace", "second/trace"]
+
+
+def test_traces_of_other_programs_are_refused(tmp_path: Path, capsys: Capture) -> None:
+    one = told(*[pointwise(2, host=30)] * 40).write(tmp_path / "one.json")
+    other = told(*[gemm(15)] * 40).write(tmp_path / "other.json")
+    assert main(["ranks", str(one), str(other)]) == ExitCode.USAGE
+    assert "different programs: one and other have 0 %" in capsys.readouterr().err

@@ -18,7 +18,7 @@ def judged(**said: object) -> Document:
 
 
 def test_every_doubt_has_words() -> None:
-    assert certainty.DOUBTS.keys() == {*DOUBTS, "unbacked"}
+    assert certainty.DOUBTS.keys() == {*DOUBTS, "unbacked", "unrelated"}
 
 
 def test_the_confidence_says_what_makes_it_less() -> None:

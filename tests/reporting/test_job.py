@@ -4,48 +4,127 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
-from tests.advice.story import call
-from tests.advice.test_job import early, late, rank
-from tracelens.advice.choice.job import judge
+import pytest
+
+from tests.advice.story import call, pointwise
+from tests.advice.test_job import early, late, rank, waiting_on_host
+from tracelens.advice.choice.job import Rank, judge
+from tracelens.advice.choice.one_job import kinship
 from tracelens.reporting import job
+from tracelens.reporting.job import JobReport
+from tracelens.reporting.job_pages import to_markdown, to_text
+
+
+def judged(*ranks: Rank) -> JobReport:
+    kin = kinship(ranks)
+    return JobReport(ranks, judge(ranks, kin.doubts), kin)
+
+
+def plain(report: JobReport) -> str:
+    return " ".join(to_text(report).split())
+
+
+def parsed(report: JobReport) -> dict[str, Any]:
+    return json.loads(report.to_json())
 
 
 def test_the_ranks_have_one_verdict_a_reason_and_a_row_each() -> None:
-    ranks = [early("0"), late("1")]
-    text = job.to_text(ranks, judge(ranks))
+    text = to_text(judged(early("0"), late("1")))
     told = " ".join(text.split())
-    assert told.startswith("Compile, on all 2 ranks: 1.66 -> 0.23 ms (predicted ")
-    assert "By themselves ranks differ: both for 1; neither for 0." in told
+    assert told.startswith("! Trust of rank 0: only 9 device events ran in the window")
+    assert "All 2 ranks. Compile: 1.66 -> 0.23 ms (predicted " in told
+    assert "By themselves ranks differ: both for rank 1; neither for rank 0." in told
     assert "Rank 1 is late: the others wait for it in collectives, rank 0 for 2." in told
-    assert [line.split()[:2] for line in text.splitlines()[-2:]] == [["0", "neither"], ["1", "both"]]
-    assert max(map(len, text.splitlines())) <= 80
+    assert "as they run now that is rank 1." in told
+    rows = [line.split()[:2] for line in text.splitlines()]
+    assert ["0", "neither"] in rows
+    assert ["1", "both"] in rows
+
+
+def test_the_verdict_comes_with_all_that_a_report_says_of_it() -> None:
+    told = plain(judged(waiting_on_host("0", 4), waiting_on_host("1", 6)))
+    for said in (
+        "After repair (6 waits for the device a step): ",
+        "Replay blocked: 6 waits for the device a step.",
+        "By the ranges ",
+        "Four ways to run the step",
+        "compile, replay, both: 6 waits for the device a step",
+        "counts over 3 traced steps of rank 1",
+        "# once it is repaired",
+    ):
+        assert said in told
+
+
+def test_the_times_of_the_job_are_the_longest_of_the_rows() -> None:
+    report = judged(early("0"), late("1"))
+    found = parsed(report)
+    for name, form in found["job"]["forms"].items():
+        assert form["step_ms"] == max(one["alone"][name]["step_ms"] for one in found["ranks"])
+    assert all(one["forms"]["eager"]["step_ms"] > one["alone"]["eager"]["step_ms"] for one in found["ranks"][:1])
+
+
+def test_marks_and_columns_are_explained_where_they_are_shown() -> None:
+    told = plain(judged(waiting_on_host("0", 4), waiting_on_host("1", 6)))
+    assert "-: cannot run, or nothing tells of it; repaired: the form" in told
+    assert "waits: " not in told
+    assert "waits: ms in collectives" in plain(judged(early("0"), late("1")))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_all_forms_are_shown_on_a_page_of_any_width_and_names_of_any_length(width: int) -> None:
+    ranks = [late(f"a_rather_long_name_of_a_host_and_of_a_process_{end}") for end in ("first", "second")]
+    lines = to_text(judged(*ranks), width=width).splitlines()
+    (titles,) = [line for line in lines if line.split()[:1] == ["rank"] and "eager" in line]
+    assert {"eager", "compile", "replay", "both"} <= set(titles.split())
+    rows = lines[lines.index(titles) + 1 :][:2]
+    assert rows[0].split()[0] != rows[1].split()[0]
 
 
 def test_ranks_that_agree_and_do_not_wait_are_not_said_to_differ() -> None:
-    ranks = [late("0"), late("1")]
-    told = " ".join(job.reasons(ranks, judge(ranks)))
+    told = " ".join(job.reasons(judged(late("0"), late("1"))))
     assert "differ" not in told
     assert "is late" not in told
 
 
 def test_ranks_that_all_wait_do_so_for_one_that_is_not_given() -> None:
-    ranks = [replace(early("0"), world=8), replace(early("3"), world=8)]
-    found = judge(ranks)
-    assert "on 2 of the job's 8 ranks" in job.headline(ranks, found)
-    assert json.loads(job.to_json(ranks, found))["job"]["latest"] is None
-    assert "The rank that is late is not among them." in " ".join(job.reasons(ranks, found))
+    report = judged(replace(early("0"), world=8), replace(early("3"), world=8))
+    assert job.headline(report).startswith("2 of the job's 8 ranks. ")
+    assert parsed(report)["job"]["latest"] is None
+    assert "The rank that is late is not among them." in " ".join(job.reasons(report))
 
 
 def test_ranks_without_a_verdict_say_which_has_none() -> None:
-    ranks = [late("0"), rank("1", call("cudaEventRecord", 1))]
-    assert job.headline(ranks, judge(ranks)).startswith("No verdict for all 2 ranks: rank 1: ")
-    assert json.loads(job.to_json(ranks, judge(ranks)))["job"] is None
+    report = judged(late("0"), rank("1", call("cudaEventRecord", 1)))
+    assert job.headline(report).startswith("All 2 ranks. No verdict. Rank 1: ")
+    assert parsed(report)["job"] is None
+    assert ["1", "none", "-"] in [line.split()[:3] for line in to_text(report).splitlines()]
+
+
+def test_of_many_ranks_that_are_alike_the_first_are_named() -> None:
+    report = judged(early("0"), *(late(str(number)) for number in range(1, 12)))
+    assert "both for ranks 1, 2, 3, 4, 5, 6, 7, 8 and 3 more; neither for rank 0." in plain(report)
+
+
+def test_what_speaks_against_one_job_comes_first() -> None:
+    ranks = [rank(name, *[pointwise(2, host=30)] * 40) for name in ("a.json", "b.json")]
+    report = judged(*ranks)
+    assert to_text(report).startswith("! Nothing shows that these are ranks of one job")
+    assert "less as they may be no ranks of one job." in plain(report)
+    assert parsed(report)["doubt"].startswith("nothing shows")
+
+
+def test_markdown_has_the_verdict_the_forms_and_the_ranks() -> None:
+    text = to_markdown(judged(early("0"), late("1")))
+    assert "### All 2 ranks. Compile: 1.66 → 0.23 ms" in text
+    assert "| **compile** |" in text
+    assert "| rank | by itself | sure | eager | compile | replay | both | waits | repaired |" in text
+    assert "| 0 | neither | " in text
 
 
 def test_json_has_the_job_and_its_ranks() -> None:
-    ranks = [early("0"), late("1")]
-    found = json.loads(job.to_json(ranks, judge(ranks)))
-    assert (found["job"]["verdict"], found["job"]["latest"]) == ("compile", "1")
+    found = parsed(judged(early("0"), late("1")))
+    assert (found["job"]["verdict"], found["job"]["latest"], found["job"]["longest"]) == ("compile", "1", "1")
     assert [(one["rank"], one["verdict"]) for one in found["ranks"]] == [("0", "neither"), ("1", "both")]
-    assert found["summary"].startswith("Compile, on all 2 ranks")
+    assert found["summary"].startswith("All 2 ranks. Compile")

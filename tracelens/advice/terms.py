@@ -59,6 +59,7 @@ TERMS: Final = {
     "device_ns": "Device work of a step: eager as traced, in a graph with its spacing, compiled with its waits.",
     "waiting_ns": "What host and device wait for each other beyond the slower of them: launch latency, waits.",
     "clocks": "Device time over the traced one once the step has run for long: dense products meet the power limit.",
+    "waits_ns": "What collectives of a rank wait for later ranks, which is no part of the job's time.",
     "launched_ns": "Device work that the step launches, as traced, its streams added up.",
     "busy_ns": "Time in which the device was busy with the step's work, its streams as they overlapped in the trace.",
     "recorded_ns": "The step as it was traced, but no shorter than its busiest stream works; at sustained clocks.",

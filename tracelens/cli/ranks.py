@@ -17,6 +17,7 @@ from tracelens.exitcodes import ExitCode
 
 if TYPE_CHECKING:
     from tracelens.advice.choice.job import Rank
+    from tracelens.reporting.job import JobReport
 
 
 class RanksCommand:
@@ -26,7 +27,7 @@ class RanksCommand:
     summary = "one verdict for the ranks of a job, and why single ones differ"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the traces."""
+        """Declare the traces, and the format."""
         parser.add_argument(
             "traces",
             metavar="TRACE",
@@ -39,16 +40,25 @@ class RanksCommand:
     def run(self, options: argparse.Namespace) -> ExitCode:
         """Print the verdict and a row for each rank."""
         from tracelens.advice.choice.job import judge
-        from tracelens.reporting import job
+        from tracelens.advice.choice.one_job import kinship
+        from tracelens.reporting.job import JobReport
 
-        ranks = sorted(_ranks(options.traces), key=lambda rank: (len(rank.name), rank.name))
+        ranks = tuple(sorted(_ranks(options.traces), key=lambda rank: (len(rank.name), rank.name)))
         if len(ranks) < 2:
             raise UsageError("ranks compares several traces; tracelens report judges one")
-        found = judge(ranks)
-        out = sys.stdout
-        text = job.to_text(ranks, found, width=output.columns(), color=output.is_colored(out))
-        output.emit(job.to_json(ranks, found) if options.json else text)
-        return ExitCode.OK if found else ExitCode.NOTHING_TO_JUDGE
+        kin = kinship(ranks)
+        if kin.strangers:
+            raise UsageError(f"the traces are of different programs: {kin.strangers}; give those of one job")
+        report = JobReport(ranks, judge(ranks, kin.doubts), kin)
+        output.emit(report.to_json() if options.json else _text(report))
+        return ExitCode.OK if report.job else ExitCode.NOTHING_TO_JUDGE
+
+
+def _text(report: JobReport) -> str:
+    from tracelens.reporting.job_pages import to_text
+
+    out = sys.stdout
+    return to_text(report, width=output.columns(), color=output.is_colored(out), unicode=output.is_unicode(out))
 
 
 def _ranks(paths: list[Path]) -> list[Rank]:
@@ -76,9 +86,17 @@ def _ranks(paths: list[Path]) -> list[Rank]:
 
 
 def _names(paths: list[Path]) -> dict[Path, str]:
-    """What traces are called that give no rank: by the file, and its folder where several files have that name."""
-    often = Counter(path.name for path in paths)
-    return {path: path.name if often[path.name] == 1 else f"{path.parent.name}/{path.name}" for path in paths}
+    """What traces are called that give no rank: by the file without the ending that all share, and its folder where
+    several files have that name."""
+    often, shared = Counter(path.name for path in paths), _shared_ending([path.name for path in paths])
+    short = {path: path.name.removesuffix(shared) for path in paths}
+    return {path: name if often[path.name] == 1 else f"{path.parent.name}/{name}" for path, name in short.items()}
+
+
+def _shared_ending(names: list[str]) -> str:
+    """The longest ending from a point on that all names have (".eager.json.gz"), and that leaves something of each."""
+    endings = (names[0][at:] for at, letter in enumerate(names[0]) if letter == "." and at) if names else ()
+    return next((ending for ending in endings if all(n.endswith(ending) and n != ending for n in names)), "")
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:

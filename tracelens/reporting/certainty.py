@@ -23,6 +23,7 @@ DOUBTS: Final[Mapping[str, str]] = {
     "slow_rates": "kernels run slower than the device should run them",
     "mispredicted": "the recorded form was measured far from its prediction",
     "unbacked": "no usable trace backs the measured times",
+    "unrelated": "they may be no ranks of one job",
 }
 """What each doubt is, by the name of its factor."""
 

@@ -1,155 +1,235 @@
-"""What is said of the ranks of one job: their verdict, why single ones differ, and a row for each."""
+"""What is said of the ranks of one job: their verdict as a report has it, why single ones differ, a row for each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
 
 from tracelens.advice.choice.job import Job, Rank
-from tracelens.advice.forms.verdict import candidates
-from tracelens.advice.results import Form
+from tracelens.advice.choice.one_job import Kinship
+from tracelens.advice.results import Advice, Form
 from tracelens.model import units
 from tracelens.model.forms import FORMS
-from tracelens.reporting.forms import span
+from tracelens.reporting import phrases
+from tracelens.reporting.document import build
 from tracelens.reporting.grid import Column
-from tracelens.reporting.ink import Ink
 from tracelens.reporting.json_text import written
-from tracelens.reporting.page import LEAST_WIDTH, Page
+from tracelens.reporting.schema import AttributionEntry, ClassEntry, Document
+
+SHOWN_NAMES: Final = 8
+"""Ranks that are named of those that are alike; the table has them all."""
+COLUMNS: Final = (
+    Column("rank", ">", least=6),
+    Column("by itself", spare=1),
+    Column("sure", ">", spare=3),
+    *(Column(name, ">") for name in FORMS),
+    Column("waits", ">", spare=2),
+    Column("repaired", spare=4),
+)
+"""Of the table of ranks."""
+LEGEND: Final = {
+    "?": "a guess, which decides nothing",
+    "-": "cannot run, or nothing tells of it",
+    "waits": "ms in collectives for ranks that are later",
+    "repaired": "the form and its ms once that rank is repaired as its report says",
+}
+"""What marks and columns mean."""
 
 
-def to_text(ranks: Sequence[Rank], job: Job | None, *, width: int = 80, color: bool = False) -> str:
-    """Lines of at most `width` columns."""
-    page = Page(max(LEAST_WIDTH, width), Ink(color), True)
-    lines = [*page.text(headline(ranks, job), "", None, "bold")]
-    for reason in reasons(ranks, job):
-        lines.extend(page.text(reason))
-    columns = [
-        *(Column("rank", ">"), Column("by itself"), Column("sure", ">")),
-        *(Column(f"{name} ms", ">") for name in FORMS),
-        Column("waits ms", ">"),
-    ]
-    lines.extend(
-        [*page.heading("Each rank by itself, waits for the others included"), *page.table(columns, _rows(ranks))]
-    )
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True, eq=False)
+class JobReport:
+    """The ranks, what is advised for all of them (None where there is no verdict), and whether they are of one job."""
 
+    ranks: tuple[Rank, ...]
+    job: Job | None
+    kinship: Kinship = field(default_factory=Kinship)
 
-def to_json(ranks: Sequence[Rank], job: Job | None) -> str:
-    """The same as JSON: the job (null where there is no verdict), and its ranks."""
-    return written(
-        {
-            "job": None if job is None else _judged(job),
-            "summary": " ".join([headline(ranks, job), *reasons(ranks, job)]),
-            "ranks": [_entry(rank) for rank in ranks],
-        }
-    )
+    @cached_property
+    def document(self) -> Document | None:
+        """The report document of the job: that of its longest rank with the forms and the recommendation of all, and
+        with the account as without what it waits for the others. None without a verdict."""
+        job = self.job
+        if job is None:
+            return None
+        advice = Advice(dict(job.forms), job.advised, job.findings)
+        document = build(job.longest.analysis, advice, limit=0)
+        steps = document["window"]["steps"] or 1
+        waits_ns = round(job.longest.waits_ms * steps * units.NS_PER_MS)
+        return {**document, "attribution": _without(document["attribution"], waits_ns)}
 
+    @cached_property
+    def documents(self) -> tuple[Document, ...]:
+        """Those of the single ranks, without tables."""
+        return tuple(build(rank.analysis, rank.advice, limit=0) for rank in self.ranks)
 
-def headline(ranks: Sequence[Rank], job: Job | None) -> str:
-    """The verdict for all ranks: "Both, on all 8 ranks: 8.80 -> 4.61 ms (predicted 3.10-9.80)."."""
-    every = _every(ranks)
-    on = f"on {every}"
-    if job is None:
-        return f"No verdict for {every}: {_why_none(ranks)}"
-    now, then = job.forms[job.now], job.forms[job.chosen]
-    if not job.decided:
-        known = sorted(candidates(job.forms, job.now), key=lambda name: job.forms[name].step_ms or 0.0)
-        times = (
-            f"{name} {units.milliseconds(job.forms[name].step_ms or 0)} ({_span(job.forms[name])})" for name in known
+    def to_json(self) -> str:
+        """The job (null where there is no verdict), and its ranks."""
+        return written(
+            {
+                "job": None if self.job is None or self.document is None else _judged(self.job, self.document),
+                "doubt": self.kinship.doubt or None,
+                "summary": " ".join([headline(self), *reasons(self)]),
+                "ranks": [_entry(rank, document) for rank, document in zip(self.ranks, self.documents, strict=True)],
+            }
         )
-        return f"Cannot tell which form is fastest {on}, in ms: {', '.join(times)}."
-    if job.verdict == "neither":
-        return f"Neither, {on}: the step stays at {_step(now)} ms ({now.source} {_span(now)})."
-    return f"{job.verdict.capitalize()}, {on}: {_step(now)} -> {_step(then)} ms ({then.source} {_span(then)})."
 
 
-def reasons(ranks: Sequence[Rank], job: Job | None) -> Iterator[str]:
-    """Why it is one verdict, how single ranks differ from it, and which is late."""
-    said = {rank.advice.recommendation.verdict for rank in ranks}
-    if job is None:
+def headline(report: JobReport) -> str:
+    """The verdict for all ranks: "All 8 ranks. Both: 8.80 -> 4.61 ms (predicted 3.10-9.80)."."""
+    every = _every(report.ranks)
+    if report.document is None:
+        return f"{every}. No verdict. {_why_none(report.ranks)}"
+    return f"{every}. {phrases.headline(report.document)}"
+
+
+def distrust(report: JobReport) -> Iterator[str]:
+    """What speaks against one verdict: that these may be no ranks of one job, and trust checks that failed."""
+    if report.kinship.doubt:
+        yield phrases.sentence(report.kinship.doubt[0].upper() + report.kinship.doubt[1:])
+    failed = dict[str, list[str]]()
+    for rank, document in zip(report.ranks, report.documents, strict=True):
+        for message in phrases.failed_checks(document):
+            failed.setdefault(message, []).append(rank.name)
+    yield from (f"Trust of {_named(names)}: {phrases.sentence(message)}" for message, names in failed.items())
+
+
+def reasons(report: JobReport) -> Iterator[str]:
+    """The other forms, how sure it is, how single ranks differ from it, which is late, and what the times are."""
+    job, document = report.job, report.document
+    if job is None or document is None:
         return
-    if len(said) > 1:
-        groups = (f"{verdict} for {_names(ranks, verdict)}" for verdict in sorted(said))
-        yield f"By themselves ranks differ: {'; '.join(groups)}."
-    yield from _late(ranks, job)
+    yield from filter(None, (phrases.alternatives(document), phrases.confidence(document)))
+    yield from _differ(report.ranks)
+    yield from _late(report.ranks, job)
     yield (
-        "All ranks run one program and take as long as the longest of them without what it waits for the others; the "
-        f"confidence is {units.percent(job.confidence)}."
+        "All ranks run one program: each form takes as long as the rank that is the longest in it, without what that "
+        f"waits for the others; as they run now that is {job.longest.title}."
     )
 
 
-def _every(ranks: Sequence[Rank]) -> str:
-    """What ranks there are: "all 8 ranks", or "2 of its 8 ranks" where not all are given."""
+def rows(report: JobReport) -> list[list[str]]:
+    """A row for each rank, with the times that the job's are the longest of."""
+    return [_row(rank) for rank in report.ranks]
+
+
+def legend(report: JobReport) -> str:
+    """What the marks and columns of the rows mean, as far as they are there."""
+    cells = {cell for row in rows(report) for cell in row}
+    *_, waits, repaired = (any(column) for column in zip(*rows(report), strict=True))
+    shown = {"?": any("?" in cell for cell in cells), "-": "-" in cells, "waits": waits, "repaired": repaired}
+    told = "; ".join(f"{mark}: {LEGEND[mark]}" for mark, is_shown in shown.items() if is_shown)
+    return f"{told}." if told else ""
+
+
+def _differ(ranks: tuple[Rank, ...]) -> Iterator[str]:
+    """That the ranks are advised different forms by themselves, where they are."""
+    verdicts = [rank.advice.recommendation.verdict for rank in ranks]
+    if len(set(verdicts)) > 1:
+        yield f"By themselves ranks differ: {_grouped(ranks, verdicts)}."
+
+
+def _grouped(ranks: tuple[Rank, ...], words: list[str]) -> str:
+    """The ranks by a word of each: "both for ranks 1, 2; neither for rank 0"."""
+    groups = dict[str, list[str]]()
+    for rank, word in zip(ranks, words, strict=True):
+        groups.setdefault(word, []).append(rank.name)
+    return "; ".join(f"{word} for {_named(names)}" for word, names in sorted(groups.items()))
+
+
+def _named(names: list[str]) -> str:
+    """The ranks by name, the first of many: "ranks 0, 1 and 6 more"."""
+    more = len(names) - SHOWN_NAMES
+    told = ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return f"rank{'s' if len(names) > 1 else ''} {told}"
+
+
+def _every(ranks: tuple[Rank, ...]) -> str:
+    """What ranks there are: "All 8 ranks", or "2 of the job's 8 ranks" where not all are given."""
     world = max((rank.world or 0 for rank in ranks), default=0)
-    return f"{len(ranks)} of the job's {world} ranks" if world > len(ranks) else f"all {len(ranks)} ranks"
+    return f"{len(ranks)} of the job's {world} ranks" if world > len(ranks) else f"All {len(ranks)} ranks"
 
 
-def _late(ranks: Sequence[Rank], job: Job) -> Iterator[str]:
+def _late(ranks: tuple[Rank, ...], job: Job) -> Iterator[str]:
     """Which rank the others wait for; another one than those given where all of them wait."""
     if not job.waits:
         return
     most = max(ranks, key=lambda rank: rank.waits_ms)
-    longest = f"rank {most.name} for {units.milliseconds(most.waits_ms)} ms a step, which no form of theirs shortens."
+    longest = f"{most.title} for {units.milliseconds(most.waits_ms)} ms a step, which no form of theirs shortens."
     if job.latest is None:
         yield f"All of them wait in collectives, {longest} The rank that is late is not among them."
     else:
-        yield f"Rank {job.latest} is late: the others wait for it in collectives, {longest}"
+        late = next(rank.title for rank in ranks if rank.name == job.latest)
+        yield f"{late[0].upper()}{late[1:]} is late: the others wait for it in collectives, {longest}"
 
 
-def _why_none(ranks: Sequence[Rank]) -> str:
+def _why_none(ranks: tuple[Rank, ...]) -> str:
     silent = next((rank for rank in ranks if rank.advice.recommendation.verdict == "abstain"), None)
     if silent is not None:
-        return f"rank {silent.name}: {silent.advice.recommendation.summary.removeprefix('No verdict.').strip()}"
-    return f"they run in different forms: {', '.join(f'rank {rank.name} {rank.now}' for rank in ranks)}."
+        why = phrases.sentence(silent.advice.recommendation.summary.removeprefix("No verdict.").strip())
+        return f"{silent.title[0].upper()}{silent.title[1:]}: {why}"
+    return f"They run in different forms: {_grouped(ranks, [rank.now for rank in ranks])}."
 
 
-def _names(ranks: Sequence[Rank], verdict: str) -> str:
-    return ", ".join(rank.name for rank in ranks if rank.advice.recommendation.verdict == verdict)
-
-
-def _rows(ranks: Sequence[Rank]) -> list[list[str]]:
+def _row(rank: Rank) -> list[str]:
+    advised, forms = rank.advice.recommendation, rank.alone(rank.advice.forms)
+    silent = advised.verdict == "abstain"
     return [
-        [
-            rank.name,
-            rank.advice.recommendation.verdict + ("" if rank.advice.recommendation.decided else "?"),
-            units.percent(rank.advice.recommendation.confidence),
-            *(_step(rank.advice.forms[name]) for name in FORMS),
-            units.milliseconds(rank.waits_ms),
-        ]
-        for rank in ranks
+        rank.name,
+        "none" if silent else advised.verdict + ("" if advised.decided else "?"),
+        "-" if silent else units.percent(advised.confidence),
+        *(_step(forms[name]) for name in FORMS),
+        units.milliseconds(rank.waits_ms) if rank.waits_ms else "",
+        _repaired(rank),
     ]
+
+
+def _repaired(rank: Rank) -> str:
+    """What the repairs that its report names would allow, without its waits; "" where it names none."""
+    after = rank.advice.recommendation.after_fix
+    if after is None:
+        return ""
+    form = after.verdict if after.verdict != "neither" else rank.now
+    return f"{form} {units.milliseconds(max(after.step_ms - rank.waits_ms, 0.0))}"
 
 
 def _step(form: Form) -> str:
     return "-" if form.step_ms is None else units.milliseconds(form.step_ms)
 
 
-def _span(form: Form) -> str:
-    return span(form.low, form.high) or "no range"
+def _without(account: AttributionEntry, waits_ns: int) -> AttributionEntry:
+    """The account without so many ns of communication."""
+    kernel = account["classes"]["kernel"]
+    waits_ns = min(waits_ns, kernel["parts"].get("communication", 0))
+    parts = {**kernel["parts"], "communication": kernel["parts"].get("communication", 0) - waits_ns}
+    less: ClassEntry = {"ns": kernel["ns"] - waits_ns, "parts": parts}
+    return {"window_ns": account["window_ns"] - waits_ns, "classes": {**account["classes"], "kernel": less}}
 
 
 def _times(form: Form) -> dict[str, Any]:
     return {"step_ms": form.step_ms, "low": form.low, "high": form.high, "source": form.source}
 
 
-def _judged(job: Job) -> dict[str, Any]:
+def _judged(job: Job, document: Document) -> dict[str, Any]:
     return {
-        "verdict": job.verdict,
-        "decided": job.decided,
-        "confidence": job.confidence,
+        **document["recommendation"],
+        "now": job.now,
+        "longest": job.longest.name,
         "latest": job.latest,
-        "forms": {name: _times(job.forms[name]) for name in FORMS},
+        "forms": document["forms"],
+        "findings": document["findings"],
     }
 
 
-def _entry(rank: Rank) -> dict[str, Any]:
-    advised = rank.advice.recommendation
+def _entry(rank: Rank, document: Document) -> dict[str, Any]:
+    advised, alone = document["recommendation"], rank.alone(rank.advice.forms)
     return {
         "rank": rank.name,
-        "path": rank.analysis.trace.source.path,
-        "verdict": advised.verdict,
-        "decided": advised.decided,
-        "confidence": advised.confidence,
+        "path": document["trace"]["path"],
+        "trust": document["trust"]["level"],
+        **{key: advised[key] for key in ("verdict", "decided", "confidence", "fix_first", "after_fix")},
         "waits_ms": rank.waits_ms,
         "forms": {name: _times(rank.advice.forms[name]) for name in FORMS},
+        "alone": {name: _times(alone[name]) for name in FORMS},
     }

@@ -26,7 +26,7 @@ _NAMES: Final = frozenset({"kernel", "operator", "call", "where"})
 
 def render(document: Document) -> str:
     """GitHub-flavoured Markdown; words of the trace can neither form markup nor mention anybody."""
-    sections = (_distrust, _verdict, _forms, _next, _attribution, _why, _tables, _trace)
+    sections = (_distrust, _verdict, forms, what_next, _attribution, why, _tables, _trace)
     return "\n\n".join(block for section in sections for block in section(document) if block) + "\n"
 
 
@@ -57,7 +57,8 @@ def _distrust(document: Document) -> Iterator[str]:
         yield "\n".join([f"> **Trust: {document['trust']['level']}**", *(f"> - {escaped(text)}" for text in failed)])
 
 
-def _forms(document: Document) -> Iterator[str]:
+def forms(document: Document) -> Iterator[str]:
+    """The table of the forms, with what blocks them."""
     columns = [
         Column("form"),
         Column(f"ms a {phrases.noun(document)}" if phrases.is_step(document) else "ms", ">"),
@@ -77,12 +78,13 @@ def _forms(document: Document) -> Iterator[str]:
         for row in phrases.form_rows(document)
     )
     if any(form["step_ms"] for form in document["forms"].values()):
-        yield _table(columns, rows)
+        yield table(columns, rows)
     said = (runs.not_compared(document), of_module(document), runs.between_processes(document))
     yield escaped(" ".join(filter(None, said)))
 
 
-def _next(document: Document) -> Iterator[str]:
+def what_next(document: Document) -> Iterator[str]:
+    """What to repair first, and the code."""
     advised = document["recommendation"]
     steps = (
         f"{number}. {escaped(step)}" + (f" ({code(place)})" if place else "")
@@ -112,11 +114,12 @@ def _attribution(document: Document) -> Iterator[str]:
         columns = [Column("class"), Column("share", ">"), Column(time, ">"), Column("parts")]
         yield _folded(
             f"{phrases.stretch(document)}: {phrases.step(document)}",
-            "\n\n".join(filter(None, (escaped(phrases.profiled(document)), _table(columns, rows)))),
+            "\n\n".join(filter(None, (escaped(phrases.profiled(document)), table(columns, rows)))),
         )
 
 
-def _why(document: Document) -> Iterator[str]:
+def why(document: Document) -> Iterator[str]:
+    """The advice's own words and the findings, folded."""
     lines = (
         f"- **{escaped(phrases.sentence(finding['title']))}** "
         + escaped(" ".join(filter(None, (phrases.saving(finding), finding["advice"]))))
@@ -136,7 +139,7 @@ def _tables(document: Document) -> Iterator[str]:
 def _view(view: View) -> str:
     write = [code if column.title in _NAMES else escaped for column in view.columns]
     rows = ([show(cell) for show, cell in zip(write, row, strict=True)] for row in view.rows)
-    return _table(view.columns, rows)
+    return table(view.columns, rows)
 
 
 def _trace(document: Document) -> Iterator[str]:
@@ -151,7 +154,8 @@ def _trace(document: Document) -> Iterator[str]:
     yield "\n".join(f"- {line}" for line in lines)
 
 
-def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells that are Markdown already."""
     rules = ["---:" if column.align == ">" else "---" for column in columns]
     lines = [[column.title for column in columns], rules, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

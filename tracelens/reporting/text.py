@@ -32,8 +32,8 @@ def render(
     """Lines of at most `width` columns (40 or more), coloured or plain; ASCII glyphs unless `unicode`. Only a few
     findings unless `whole`."""
     page = Page(max(LEAST_WIDTH, width), Ink(color), unicode)
-    why = partial(_why, shown=None if whole else SHOWN_FINDINGS)
-    sections = (_distrust, _verdict, _attribution, _forms, why, _next, _tables, _run, _source)
+    findings = partial(why, shown=None if whole else SHOWN_FINDINGS)
+    sections = (_distrust, _verdict, _attribution, forms, findings, what_next, _tables, _run, _source)
     lines = [line for section in sections for line in section(document, page)]
     return "\n".join(lines).strip("\n") + "\n"
 
@@ -92,7 +92,8 @@ def _legend(page: Page, glyph: str, name: str, entry: ClassEntry, total: int, st
         yield from page.text(", ".join(named), " " * 6)
 
 
-def _forms(document: Document, page: Page) -> Iterator[str]:
+def forms(document: Document, page: Page) -> Iterator[str]:
+    """The table of the forms, and what blocks them."""
     times = [document["forms"][row.name]["step_ms"] or 0.0 for row in phrases.form_rows(document)]
     longest = max(times, default=0.0)
     if longest:
@@ -124,15 +125,15 @@ def _form_table(document: Document, lengths: list[float], page: Page) -> Iterato
     ]
     titles, *table = page.table(columns, lines)
     yield from (titles, *table)
-    yield from _hidden(columns, lines, titles, page)
+    yield from hidden(columns, lines, titles, page)
 
 
-def _hidden(columns: list[Column], lines: list[list[str]], titles: str, page: Page) -> Iterator[str]:
+def hidden(columns: list[Column], lines: list[list[str]], titles: str, page: Page) -> Iterator[str]:
     """The columns that a narrow page leaves out."""
     filled = [column.title for column, cells in zip(columns, zip(*lines, strict=True), strict=True) if any(cells)]
-    hidden = [title for title in filled if title.strip() not in titles]
-    if hidden:
-        yield from page.text(f"A wider page shows {', '.join(hidden)} as well.", "    ", None, "dim")
+    lacking = [title for title in filled if title.strip() not in titles]
+    if lacking:
+        yield from page.text(f"A wider page shows {', '.join(lacking)} as well.", "    ", None, "dim")
 
 
 def _form_notes(document: Document, page: Page) -> Iterator[str]:
@@ -145,11 +146,12 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
     yield from page.text(runs.between_processes(document), "    ")
 
 
-def _why(document: Document, page: Page, *, shown: int | None) -> Iterator[str]:
-    """What bounds the step, and the findings, at most so many."""
+def why(document: Document, page: Page, whose: str = "", *, shown: int | None = SHOWN_FINDINGS) -> Iterator[str]:
+    """The advice's own words and the findings, at most so many; `whose` these are, where that has to be said."""
     findings, summary = document["findings"], phrases.explanation(document)
+    savings = phrases.savings(document)
     if findings or summary:
-        yield from page.heading("Why", phrases.savings(document))
+        yield from page.heading("Why", savings and f"{savings}{whose}")
     yield from page.text(summary, "  ")
     for finding in findings[:shown]:
         yield from _finding(finding, page)
@@ -165,7 +167,7 @@ def _finding(finding: FindingEntry, page: Page) -> Iterator[str]:
     yield from page.text(finding["advice"], "    ", None, "dim")
 
 
-def _next(document: Document, page: Page) -> Iterator[str]:
+def what_next(document: Document, page: Page) -> Iterator[str]:
     """What to repair first, the code that applies the verdict, and what the repairs would allow."""
     advised = document["recommendation"]
     steps = phrases.next_steps(document)

@@ -13,7 +13,8 @@ def exposed(case: Case) -> float:
     traced."""
     now = case.forms[case.now].step_ms
     spent_ms = per_step_ms(case.analysis, case.analysis.attribution.parts["kernel"]["communication"])
-    return min(spent_ms / now, 1.0) if now else 0.0
+    waits_ms = case.joint.waits_ms if case.joint else 0.0
+    return min(max(spent_ms - waits_ms, 0.0) / now, 1.0) if now else 0.0
 
 
 def comes_first(case: Case, chosen: str) -> bool:

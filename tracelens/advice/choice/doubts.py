@@ -43,6 +43,9 @@ MISPREDICTED: Final = 0.6
 of it. [judgement]"""
 UNBACKED: Final = 0.5
 """Left of measured times where the trace is unusable, so that nobody has seen what they are times of. [judgement]"""
+UNRELATED: Final = 0.7
+"""Left of a verdict for several ranks where nothing shows that the traces are of one job, or their kernels are hardly
+alike. [judgement]"""
 MISSED: Final = 1.5
 """Measured over predicted time, or the inverse, from which the other predictions are in doubt. [judgement]"""
 UNREPEATED_WINDOWS: Final = ("single_step", "whole", "range")
@@ -57,6 +60,8 @@ def factors_of(case: Case, chosen: str) -> dict[str, float]:
 
 def doubts(case: Case) -> dict[str, float]:
     """What each doubt that holds leaves of the confidence, by its name."""
+    if case.joint:
+        return dict(case.joint.doubts)
     if case.analysis.trust.level == "unusable":
         return {"unbacked": UNBACKED}
     counts = ("untold",) if _is_measured(case) else tuple(DOUBTS)

@@ -1,19 +1,26 @@
-"""One verdict for the ranks of a job: they run one program, in one form, and wait for each other in collectives."""
+"""One verdict for the ranks of a job: they run one program, in one form, and wait for each other in collectives.
+
+Each form takes the job as long as it takes the rank that is the longest in it, without what that rank waits for the
+others: none of it is work. The verdict follows from these times, and from those after the repairs, as that of a single
+trace does; a repair that one rank needs all of them need. Its confidence is less by the doubts of the most doubtful
+trace, and by that of what shows that these are ranks of one job."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
-from tracelens.advice.choice.doubts import MOST
-from tracelens.advice.forms.verdict import choose, confidence, is_decided, verdict_of
-from tracelens.advice.results import Advice, Form
-from tracelens.advice.rules.late_rank import late_share
+from tracelens.advice.blockers.blockers import Observation
+from tracelens.advice.choice.case import Case, Joint, Reasoned
+from tracelens.advice.choice.recommend import recommend
+from tracelens.advice.results import Advice, Blocker, Finding, Form, Recommendation
+from tracelens.advice.rules.late_rank import RULE, late_share
 from tracelens.advice.rules.rule import device_ms
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import FORMS
+from tracelens.model.units import NS_PER_MS
 
 MATTERS: Final = 0.05
 """Share of the job's step from which waits for a late rank are worth a word. [judgement, as of a finding's warning]"""
@@ -31,50 +38,87 @@ class Rank:
     """How many ranks the job has, where the trace says so."""
 
     @property
+    def title(self) -> str:
+        """What it is called in a sentence: "rank 3", or its file."""
+        return f"rank {self.name}" if self.name.isdecimal() else self.name
+
+    @property
+    def case(self) -> Case | None:
+        """What its recommendation is made from; None where it abstains."""
+        advised = self.advice.recommendation
+        return advised.case if isinstance(advised, Reasoned) else None
+
+    @property
     def now(self) -> str:
         """The form that its step runs in."""
-        form = self.analysis.form
-        return form if form in FORMS and self.advice.forms[form].step_ms is not None else "eager"
+        return self.case.now if self.case else "eager"
 
     @property
     def waits_ms(self) -> float:
         """Ms of a step that its collectives wait for later ranks, which no form of this rank shortens."""
         return late_share(self.analysis) * device_ms(self.analysis)
 
+    @property
+    def doubts(self) -> dict[str, float]:
+        """What each doubt leaves of the confidence in its verdict, by name."""
+        factors = self.advice.recommendation.factors
+        return {name: left for name, left in factors.items() if name != "ranges"}
+
+    def alone(self, forms: Mapping[str, Form]) -> dict[str, Form]:
+        """Its forms, now or after repairs, without what it waits for the others; ranges stay as wide for the length."""
+        return {name: _less(form, self.waits_ms) for name, form in forms.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """What is advised for all ranks."""
 
-    verdict: str
+    advised: Recommendation
     now: str
     """The form that all run in."""
-    chosen: str
-    confidence: float
-    decided: bool
     forms: Mapping[str, Form]
     """Each as long as on the rank that is the longest in it by itself, without what it waits for the others."""
+    longest: Rank
+    """The rank that is the longest in the form in use."""
+    findings: tuple[Finding, ...]
+    """Those of that rank."""
     waits: bool
     """Whether any rank waits for a late one for long."""
     latest: str | None
     """The rank that these wait for; None where none does, or all wait for one that is not given."""
 
 
-def judge(ranks: Sequence[Rank]) -> Job | None:
+def judge(ranks: Sequence[Rank], doubts: Mapping[str, float] | None = None) -> Job | None:
     """The verdict for ranks of one job; None where a rank's trace carries none, or they do not run in one form.
 
-    The confidence is as if the ranges held what they say, less by what the most doubtful trace leaves of it."""
-    now = {rank.now for rank in ranks}
-    if len(now) != 1 or any(rank.advice.recommendation.verdict == "abstain" for rank in ranks):
+    doubts: what is left of the confidence by each doubt in that they are ranks of one job."""
+    cases = [rank.case for rank in ranks if rank.case is not None]
+    now = {case.now for case in cases}
+    if len(cases) < len(ranks) or len(now) != 1:
         return None
     (own,) = now
-    forms = {name: _joined([_alone(rank, name) for rank in ranks]) for name in FORMS}
-    chosen = choose(forms, own)
-    left = min(prod(rank.advice.recommendation.factors.values()) / _by_ranges(rank) for rank in ranks)
-    device = max(device_ms(rank.analysis) - rank.waits_ms for rank in ranks)
-    sure = round(min(confidence(forms, chosen, device), MOST) * left, 2)
-    waits, latest = _latest(ranks, MATTERS * (forms[own].step_ms or 0.0))
-    return Job(verdict_of(chosen, own), own, chosen, sure, is_decided(forms, own, sure), forms, waits, latest)
+    at = max(range(len(ranks)), key=lambda i: ranks[i].alone(cases[i].forms)[own].step_ms or 0.0)
+    longest, case = ranks[at], _joint(ranks, cases, at, doubts or {})
+    # Handles are of one trace each: those of several mean nothing together.
+    advised = replace(recommend(case), evidence=())
+    waits, latest = _latest(ranks, MATTERS * (case.forms[own].step_ms or 0.0))
+    findings = tuple(found for found in longest.advice.findings if found.rule != RULE.id)
+    return Job(advised, own, case.forms, longest, findings, waits, latest)
+
+
+def _joint(ranks: Sequence[Rank], cases: Sequence[Case], at: int, doubts: Mapping[str, float]) -> Case:
+    """What the job's recommendation is made from: the case at the longest rank with what all ranks have together."""
+    case = cases[at]
+    own = min((rank.doubts for rank in ranks), key=lambda found: prod(found.values()))
+    busiest = max(device_ms(rank.analysis) - rank.waits_ms for rank in ranks)
+    return replace(
+        case,
+        forms=_of_all([rank.alone(found.forms) for rank, found in zip(ranks, cases, strict=True)]),
+        fixed=_of_all([rank.alone(found.fixed) for rank, found in zip(ranks, cases, strict=True)]),
+        observed=_observed([seen for found in (case, *cases) for seen in found.observed]),
+        target=replace(case.target, changing_shapes=any(found.target.changing_shapes for found in cases)),
+        joint=Joint(busiest, ranks[at].waits_ms, {**own, **doubts}),
+    )
 
 
 def _latest(ranks: Sequence[Rank], matters: float) -> tuple[bool, str | None]:
@@ -84,24 +128,41 @@ def _latest(ranks: Sequence[Rank], matters: float) -> tuple[bool, str | None]:
     return waits, least.name if waits and least.waits_ms <= matters else None
 
 
-def _by_ranges(rank: Rank) -> float:
-    """The first factor of its confidence, which the other ones are doubts of."""
-    return max(rank.advice.recommendation.factors.get("ranges", 1.0), 1e-9)
-
-
-def _alone(rank: Rank, name: str) -> Form:
-    """A rank's form without what it waits for the others; its range stays as wide for its length."""
-    form = rank.advice.forms[name]
-    if not form.step_ms:
+def _less(form: Form, waits_ms: float) -> Form:
+    """The form without so many ms, of what was predicted beside a measurement too; ranges stay as wide for the
+    length."""
+    if not form.step_ms or not waits_ms:
         return form
-    own = max(1 - rank.waits_ms / form.step_ms, 0.0)
+    waits_ms = min(waits_ms, form.step_ms)
+    own, terms = 1 - waits_ms / form.step_ms, form.terms
     step, low, high = (None if ms is None else own * ms for ms in (form.step_ms, form.low, form.high))
-    return replace(form, step_ms=step, low=low, high=high)
+    left = form.predicted and max(1 - waits_ms / form.predicted[0], 0.0)
+    predicted = form.predicted and left and tuple(left * ms for ms in form.predicted)
+    terms = terms and terms.told("({}) - waits_ns", waits_ns=waits_ms * NS_PER_MS)
+    return replace(form, step_ms=step, low=low, high=high, predicted=predicted, terms=terms)
+
+
+def _observed(seen: Iterable[Observation]) -> tuple[Observation, ...]:
+    """What any rank has, each once: as the rank has it that it stops, or costs, the most."""
+    worst = dict[str, Observation]()
+    for found in seen:
+        other = worst.setdefault(found.blocker.id, found)
+        if _weight(found) > _weight(other):
+            worst[found.blocker.id] = found
+    return tuple(worst.values())
+
+
+def _weight(seen: Observation) -> tuple[bool, bool, float, float]:
+    return seen.vetoes, seen.raises, seen.share, seen.blocker.per_step or 0.0
+
+
+def _of_all(ranks: Sequence[Mapping[str, Form]]) -> dict[str, Form]:
+    return {name: _joined([forms[name] for forms in ranks]) for name in FORMS}
 
 
 def _joined(forms: Sequence[Form]) -> Form:
     """The form as the job has it: it runs where it runs on all ranks, and takes as long as on the longest one."""
-    blockers = tuple({blocker.id: blocker for form in forms for blocker in form.blockers}.values())
+    blockers = _worst(blocker for form in forms for blocker in form.blockers)
     lasting = [form for form in forms if form.step_ms is not None]
     if len(lasting) < len(forms):
         lacking = next(form for form in forms if form.step_ms is None)
@@ -109,3 +170,13 @@ def _joined(forms: Sequence[Form]) -> Form:
     longest = max(lasting, key=lambda form: form.step_ms or 0.0)
     low, high = (max(getattr(form, end) or form.step_ms or 0.0 for form in lasting) for end in ("low", "high"))
     return replace(longest, low=low, high=high, blockers=blockers)
+
+
+def _worst(blockers: Iterable[Blocker]) -> tuple[Blocker, ...]:
+    """Each blocker once, as the rank has it that has it the most often."""
+    worst = dict[str, Blocker]()
+    for blocker in blockers:
+        other = worst.setdefault(blocker.id, blocker)
+        if (blocker.per_step or 0.0) > (other.per_step or 0.0):
+            worst[blocker.id] = blocker
+    return tuple(worst.values())

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 from tracelens.advice.blockers.blockers import COSTLY
-from tracelens.advice.choice.case import Case
+from tracelens.advice.choice.case import Case, Reasoned
 from tracelens.advice.choice.communication import comes_first
 from tracelens.advice.choice.doubts import among, factors_of
 from tracelens.advice.choice.snippet import code
@@ -20,7 +20,6 @@ from tracelens.advice.forms.verdict import (
     verdict_of,
 )
 from tracelens.advice.results import AfterFix, Blocker, Form, Recommendation
-from tracelens.advice.rules.late_rank import late_share
 from tracelens.analysis.results import Trust
 from tracelens.model.units import milliseconds
 
@@ -40,7 +39,7 @@ def recommend(case: Case) -> Recommendation:
     factors, after = factors_of(case, chosen), _after_fix(case, chosen)
     sure, first = round(prod(factors.values()), 2), _first(case, after)
     decided = is_decided(case.forms, case.now, sure)
-    return Recommendation(
+    return Reasoned(
         verdict=verdict,
         speedup=speedup(case.forms, chosen, case.now),
         confidence=sure,
@@ -52,6 +51,7 @@ def recommend(case: Case) -> Recommendation:
         decided=decided,
         among=() if decided or verdict == "neither" else among(case),
         factors=factors,
+        case=case,
     )
 
 
@@ -94,7 +94,7 @@ def _after_fix(case: Case, chosen: str) -> AfterFix | None:
     if now.step_ms is None or then.step_ms is None or then.step_ms >= (1 if dear else WORTH_REPAIR) * now.step_ms:
         return None
     low, high = then.low or then.step_ms, then.high or then.step_ms
-    return AfterFix(verdict_of(best, case.now), then.step_ms, (1 - late_share(case.analysis)) * low, high, then.terms)
+    return AfterFix(verdict_of(best, case.now), then.step_ms, (1 - case.late_share) * low, high, then.terms)
 
 
 def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:

@@ -130,6 +130,15 @@ FIGURES: Final = (
         ("trace.form", "forms.*.step_ms", "forms.*.source", "forms.*.outputs"),
     ),
     Figure(
+        "ranks", "One verdict for the ranks of a job",
+        (
+            "advice.choice.job:judge", "advice.choice.job:_joint", "advice.choice.job:Rank.waits_ms",
+            "advice.choice.job:Rank.alone", "advice.choice.job:_joined", "advice.choice.job:_observed",
+            "advice.choice.job:_latest", "advice.choice.one_job:kinship", "advice.choice.one_job:_alike",
+        ),
+        ("trace.rank", "trace.world_size", "forms.*.step_ms"),
+    ),
+    Figure(
         "speedup", "Speed-up of the advised form", ("advice.forms.verdict:speedup",),
         ("recommendation.verdict", "forms.*.step_ms", "forms.*.low", "forms.*.high"),
     ),

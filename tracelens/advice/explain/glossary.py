@@ -210,6 +210,12 @@ FACE: Final = {
     "set-up pays after": "Steps after which what a form's set-up takes beyond eager's is won back: break_even_steps.",
     "busy overlap": "Of a wait, the time in which the device worked meanwhile: busy_overlap_ns.",
     "while busy": "Of a wait, the time in which the device worked meanwhile: busy_overlap_ns.",
+    "waits": "Of a rank, the ms of a step that its collectives wait for ranks that are later: tracelens ranks takes "
+    "them off its times.",
+    "repaired": "Of a rank, the form and its ms once what its report says is repaired: after_fix, less its waits.",
+    "longest": "Of the ranks of a job, the one that is the longest in the form in use, without its waits.",
+    "latest": "Of the ranks of a job, the one that the others wait for.",
+    "alone": "The forms of a rank without its waits.",
     "at": "When a gap begins, after the trace's start: start_ns less base_ns.",
     "length": "Of a gap or a call: its ns.",
     "cause": "Class and part of the account that most of a gap is in.",
