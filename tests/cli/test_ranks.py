@@ -59,3 +59,34 @@ def test_traces_of_other_programs_are_refused(tmp_path: Path, capsys: Capture) -
     other = told(*[gemm(15)] * 40).write(tmp_path / "other.json")
     assert main(["ranks", str(one), str(other)]) == ExitCode.USAGE
     assert "different programs: one and other have 0 %" in capsys.readouterr().err
+
+
+def test_a_job_fails_on_its_verdict(tmp_path: Path, capsys: Capture) -> None:
+    words = ["ranks", *(str(written(tmp_path, rank)) for rank in (0, 1)), "--fail-on"]
+    assert main([*words, "both,compile"]) == ExitCode.CONDITION
+    assert capsys.readouterr().err == "tracelens: --fail-on: the verdict is both\n"
+    assert main([*words, "replay"]) == ExitCode.OK
+    assert main([*words, "idle=20"]) == ExitCode.USAGE
+    assert "idle is of one rank" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "begins"), [("a.md", "### All"), ("a.txt", "All 2"), ("a.json", "{")])
+def test_a_job_is_written_as_the_file_is_named(tmp_path: Path, capsys: Capture, name: str, begins: str) -> None:
+    traces = [str(written(tmp_path, rank)) for rank in (0, 1)]
+    path = tmp_path / name
+    assert main(["ranks", *traces, "-o", str(path)]) == ExitCode.OK
+    assert path.read_text().startswith(begins)
+    assert capsys.readouterr().out == ""
+    assert main(["ranks", *traces, "-o", str(path)]) == ExitCode.USAGE
+    assert "--force overwrites it" in capsys.readouterr().err
+    assert main(["ranks", *traces, "-o", traces[0], "--force"]) == ExitCode.USAGE
+    assert main(["ranks", *traces, "-o", str(tmp_path / "a.csv")]) == ExitCode.USAGE
+    assert main(["ranks", *traces, "--force"]) == ExitCode.USAGE
+
+
+def test_a_written_job_replaces_no_trace(tmp_path: Path, capsys: Capture) -> None:
+    traces = [written(tmp_path, rank) for rank in (0, 1)]
+    before = traces[1].read_bytes()
+    assert main(["ranks", *map(str, traces), "-o", str(traces[1]), "--force"]) == ExitCode.USAGE
+    assert "is a trace" in capsys.readouterr().err
+    assert traces[1].read_bytes() == before

@@ -6,6 +6,9 @@ import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tracelens.cli import output
+from tracelens.exitcodes import ExitCode
+
 if TYPE_CHECKING:
     from tracelens.reporting.schema import Document
 
@@ -60,6 +63,17 @@ def undecided(conditions: list[Condition], document: Document) -> str:
     sure = f", but surely {_either(possible)} pays: --fail-on {','.join(possible)} fails on it" if possible else ""
     guess = f"{guessed} is a guess of {100 * advised['confidence']:.0f} %"
     return f"cannot tell which form is fastest; {guess}{sure}"
+
+
+def exit_code(document: Document, conditions: list[Condition]) -> ExitCode:
+    """CONDITION where one holds, NOTHING_TO_JUDGE where none does but one cannot be told; the reason as a note."""
+    holds = reasons(conditions, document)
+    for said in filter(None, (*holds, undecided(conditions, document))):
+        output.note(f"--fail-on: {said}")
+    untold = [] if holds else [condition for condition in conditions if not condition.can_tell(document)]
+    if not all(condition.verdict for condition in untold):
+        output.note("--fail-on idle: without a trace nothing tells how long the device idled")
+    return ExitCode.NOTHING_TO_JUDGE if untold else ExitCode.CONDITION if holds else ExitCode.OK
 
 
 def _verdicts(conditions: list[Condition]) -> set[str]:

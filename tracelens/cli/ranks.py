@@ -7,10 +7,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tracelens.cli import output
 from tracelens.cli.command import add_json
+from tracelens.cli.conditions import Condition, exit_code, parse_conditions
+from tracelens.cli.formats import expect_apart, format_of
 from tracelens.cli.progress import Progress
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
@@ -18,6 +20,8 @@ from tracelens.exitcodes import ExitCode
 if TYPE_CHECKING:
     from tracelens.advice.choice.job import Rank
     from tracelens.reporting.job import JobReport
+
+SUFFIXES: Final = (".md", ".txt", ".json")
 
 
 class RanksCommand:
@@ -27,7 +31,7 @@ class RanksCommand:
     summary = "one verdict for the ranks of a job, and why single ones differ"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the traces, and the format."""
+        """Declare the traces, how to print the verdict and when to fail."""
         parser.add_argument(
             "traces",
             metavar="TRACE",
@@ -36,38 +40,91 @@ class RanksCommand:
             help="the traces of the job's ranks, or a directory that holds them and no others",
         )
         add_json(parser)
+        parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write FILE: .md, .txt or .json")
+        parser.add_argument("--force", action="store_true", help="let -o overwrite")
+        parser.add_argument(
+            "--fail-on",
+            metavar="COND",
+            type=_verdicts,
+            action="extend",
+            default=[],
+            help="exit with 1 when the verdict for the job is both, compile or replay and more than a guess, or surely "
+            "one of those named, with 4 when there is none; several: separate with commas",
+        )
 
     def run(self, options: argparse.Namespace) -> ExitCode:
-        """Print the verdict and a row for each rank."""
+        """Print or write the verdict and a row for each rank."""
         from tracelens.advice.choice.job import judge
         from tracelens.advice.choice.one_job import kinship
         from tracelens.reporting.job import JobReport
 
-        ranks = tuple(sorted(_ranks(options.traces), key=lambda rank: (len(rank.name), rank.name)))
+        path, chosen = options.output, _format(options)
+        ranks = tuple(sorted(_ranks(options.traces, path), key=lambda rank: (len(rank.name), rank.name)))
         if len(ranks) < 2:
             raise UsageError("ranks compares several traces; tracelens report judges one")
         kin = kinship(ranks)
         if kin.strangers:
             raise UsageError(f"the traces are of different programs: {kin.strangers}; give those of one job")
         report = JobReport(ranks, judge(ranks, kin.doubts), kin)
-        output.emit(report.to_json() if options.json else _text(report))
-        return ExitCode.OK if report.job else ExitCode.NOTHING_TO_JUDGE
+        _deliver(_rendered(report, chosen, path), path, force=options.force)
+        if report.document is None:
+            return ExitCode.NOTHING_TO_JUDGE
+        return exit_code(report.document, options.fail_on) if options.fail_on else ExitCode.OK
 
 
-def _text(report: JobReport) -> str:
-    from tracelens.reporting.job_pages import to_text
+def _verdicts(text: str) -> list[Condition]:
+    """Conditions on the verdict; ArgumentTypeError for others."""
+    conditions = parse_conditions(text)
+    if not all(condition.verdict for condition in conditions):
+        raise argparse.ArgumentTypeError("idle is of one rank: tracelens report --fail-on idle=PERCENT judges it")
+    return conditions
+
+
+def _format(options: argparse.Namespace) -> str:
+    """The format, checked with the file before a trace is read."""
+    path, chosen = options.output, format_of(options.output, SUFFIXES, json=options.json)
+    if options.force and path is None:
+        raise UsageError("--force lets -o overwrite a file; name the file with -o FILE")
+    if path is not None:
+        output.expect_writable(path, force=options.force)
+    return chosen
+
+
+def _rendered(report: JobReport, chosen: str, path: Path | None) -> str:
+    from tracelens.reporting import job_pages
 
     out = sys.stdout
-    return to_text(report, width=output.columns(), color=output.is_colored(out), unicode=output.is_unicode(out))
+    if chosen == ".json":
+        return report.to_json()
+    if chosen == ".md":
+        return job_pages.to_markdown(report)
+    if path is not None:
+        return job_pages.to_text(report)
+    return job_pages.to_text(
+        report, width=output.columns(), color=output.is_colored(out), unicode=output.is_unicode(out)
+    )
 
 
-def _ranks(paths: list[Path]) -> list[Rank]:
-    """Each trace with the advice on it; UsageError for two of one rank, or of jobs of different sizes."""
+def _deliver(text: str, path: Path | None, *, force: bool) -> None:
+    """Print it, or write the file and say so."""
+    if path is None:
+        output.emit(text)
+        return
+    output.write_file(path, (text,), force=force)
+    output.note(f"wrote {path}")
+
+
+def _ranks(paths: list[Path], written: Path | None) -> list[Rank]:
+    """Each trace with the advice on it; UsageError for two of one rank, for jobs of different sizes, and for a trace
+    that what is written would replace."""
     from tracelens import api
     from tracelens.advice.choice.job import Rank
     from tracelens.reporting.document import rank_of
 
     ranks, sizes, names = list[Rank](), set[int](), _names(list(_files(paths)))
+    if written is not None:
+        for path in names:
+            expect_apart(written, str(path))
     for path in names:
         with Progress() as progress:
             report = api.report(path, progress=progress)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tracelens.cli import output
 from tracelens.cli.command import add_json, add_trace, add_window
-from tracelens.cli.conditions import Condition, parse_conditions, reasons, undecided
+from tracelens.cli.conditions import Condition, exit_code, parse_conditions
+from tracelens.cli.formats import expect_apart, format_of
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 
@@ -122,57 +121,22 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         raise UsageError("--table prints CSV; leave out --json, or give -o a name that ends in .csv")
     if path is not None:
         output.expect_writable(path, force=options.force)
-        _expect_apart(path, options.trace)
+        expect_apart(path, options.trace)
     default = SHOWN_ROWS if chosen in (".txt", ".md") else None
     limit = default if options.limit is None else options.limit or None
     return Wanted(chosen, options.table or "kernels", path, options.force, limit)
 
 
-def _expect_apart(path: Path, read: str) -> None:
-    """UsageError when the report would replace what it is made from, or be taken for a run's manifest."""
-    from tracelens.loading.runs import MANIFESTS  # the command's help needs no arrays
-
-    if any(fnmatchcase(path.name, name) for name in MANIFESTS):
-        raise UsageError(f"{path}: a run's manifest has this name; name the report otherwise")
-    if path.exists() and (_is_read(path, read) or ".trace." in path.name):
-        raise UsageError(f"{path} is a trace; name another file for the report")
-
-
-def _is_read(path: Path, read: str) -> bool:
-    """Whether an existing file is what the report is made from: by its name, or as standard input."""
-    if read != "-":
-        return output.exists(Path(read)) and path.samefile(read)
-    try:
-        return os.path.samestat(path.stat(), os.fstat(sys.stdin.fileno()))
-    except (AttributeError, OSError, ValueError):  # closed, or no file
-        return False
-
-
 def _format(options: argparse.Namespace) -> str:
-    if options.output is None:
-        return ".json" if options.json else ".csv" if options.table else ".txt"
-    suffix = options.output.suffix.lower()
-    if not options.output.name or options.output.name.lower() in SUFFIXES:
-        raise UsageError(f"-o needs a file's name that ends in one of {', '.join(SUFFIXES)}")
-    if suffix not in SUFFIXES:
-        raise UsageError(f"-o {options.output}: the name ends in none of {', '.join(SUFFIXES)}")
-    if options.json and suffix != ".json":
-        raise UsageError(f"--json and -o {options.output} ask for different formats")
-    return suffix
+    is_table = options.output is None and options.table and not options.json
+    return ".csv" if is_table else format_of(options.output, SUFFIXES, json=options.json)
 
 
 def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
-    """NOTHING_TO_JUDGE where no condition can hold, without device work, and where none does but one cannot be told."""
+    """That of the conditions; NOTHING_TO_JUDGE without device work, where none can hold."""
     if report.exit_code is not ExitCode.OK or not conditions:
         return report.exit_code
-    document = report.limited(0)
-    holds = reasons(conditions, document)
-    for said in filter(None, (*holds, undecided(conditions, document))):
-        output.note(f"--fail-on: {said}")
-    untold = [] if holds else [condition for condition in conditions if not condition.can_tell(document)]
-    if not all(condition.verdict for condition in untold):
-        output.note("--fail-on idle: without a trace nothing tells how long the device idled")
-    return ExitCode.NOTHING_TO_JUDGE if untold else ExitCode.CONDITION if holds else ExitCode.OK
+    return exit_code(report.limited(0), conditions)
 
 
 def _count(text: str) -> int:
