@@ -102,6 +102,15 @@ def test_what_single_ranks_repair_first_the_job_repairs_first() -> None:
     assert job.advised.snippet
 
 
+@pytest.mark.parametrize("beats", [[gemm(15)] * 40, [pointwise(2, host=30)] * 40, [*[gemm(15)] * 4, item()] * 4])
+def test_ranks_that_are_alike_are_advised_together_what_each_is(beats: list[Beat]) -> None:
+    ranks = [rank(name, *beats) for name in "01"]
+    alone, job = ranks[0].advice, judge(ranks)
+    assert job is not None
+    assert job.forms == alone.forms
+    assert job.advised == replace(alone.recommendation, evidence=())
+
+
 def test_a_repair_that_one_rank_needs_all_need() -> None:
     job = judge([waiting_on_host("0", 4), rank("1", *[pointwise(2, host=30)] * 90)])
     assert job is not None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.advice.story import gemm, pointwise, told
+from tests.runs import write_run
 from tracelens.__main__ import main
 from tracelens.exitcodes import ExitCode
 
@@ -90,3 +92,22 @@ def test_a_written_job_replaces_no_trace(tmp_path: Path, capsys: Capture) -> Non
     assert main(["ranks", *map(str, traces), "-o", str(traces[1]), "--force"]) == ExitCode.USAGE
     assert "is a trace" in capsys.readouterr().err
     assert traces[1].read_bytes() == before
+
+
+def test_the_ranks_of_a_run_are_its_manifests_and_not_the_traces_of_its_forms(tmp_path: Path, capsys: Capture) -> None:
+    run = write_run(tmp_path / "run", traces=("eager", "replay"))
+    manifest = json.loads((run / "run.json").read_text())
+    for rank in (0, 1):
+        for form in ("eager", "replay"):
+            shutil.copy(run / f"{form}.pt.trace.json.gz", run / f"{form}.rank{rank}.pt.trace.json.gz")
+            manifest["forms"][form]["trace"] = f"{form}.rank{rank}.pt.trace.json.gz"
+        manifest["environment"] |= {"rank": rank, "world_size": 2}
+        (run / f"run.rank{rank}.json").write_text(json.dumps(manifest))
+    for name in ("run.json", "eager.pt.trace.json.gz", "replay.pt.trace.json.gz"):
+        (run / name).unlink()
+    assert main(["ranks", str(run), "--json"]) == ExitCode.OK
+    found = json.loads(capsys.readouterr().out)
+    assert [rank["rank"] for rank in found["ranks"]] == ["0", "1"]
+    assert found["doubt"] is None
+    assert found["job"]["now"] == "eager"
+    assert {form["source"] for form in found["job"]["forms"].values()} == {"measured"}

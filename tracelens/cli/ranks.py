@@ -37,7 +37,7 @@ class RanksCommand:
             metavar="TRACE",
             nargs="+",
             type=Path,
-            help="the traces of the job's ranks, or a directory that holds them and no others",
+            help="the traces of the job's ranks, or a directory that holds them and no others, or that of their run",
         )
         add_json(parser)
         parser.add_argument("-o", dest="output", metavar="FILE", type=Path, help="write FILE: .md, .txt or .json")
@@ -128,7 +128,7 @@ def _ranks(paths: list[Path], written: Path | None) -> list[Rank]:
     for path in names:
         with Progress() as progress:
             report = api.report(path, progress=progress)
-        number, world = rank_of(report.analysis.trace)
+        number, world = rank_of(report.analysis.trace, report.run)
         name = names[path] if number is None else str(number)
         ranks.append(Rank(name, report.analysis, report.advice, world))
         sizes |= {world} if world else set()
@@ -157,8 +157,8 @@ def _shared_ending(names: list[str]) -> str:
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:
-    """The traces themselves, those of a directory in its place."""
-    from tracelens.loading.choose import traces_in
+    """The traces themselves, those of a directory in its place, of a run its manifests."""
+    from tracelens.loading.choose import ranks_in
 
     for path in paths:
-        yield from traces_in(path) if path.is_dir() else [path]
+        yield from ranks_in(path) if path.is_dir() else [path]

@@ -9,7 +9,7 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import DamagedStreamError, compression_of, gunzip
 from tracelens.loading.load import Progress, empty_trace, load_file
 from tracelens.loading.repairs import one_line
-from tracelens.loading.runs import MANIFESTS, Run, read_run, run_around
+from tracelens.loading.runs import MANIFESTS, Run, manifests_in, read_run, run_around
 from tracelens.loading.sources import STDIN
 from tracelens.model.events import Trace
 from tracelens.model.forms import FORMS
@@ -122,6 +122,13 @@ def _listed(names: list[str]) -> str:
 def traces_in(folder: Path) -> list[Path]:
     """The traces in a directory by name: not a run's manifest, a hidden file, or JSON that begins as no trace does."""
     return [file for file in sorted(folder.iterdir()) if _looks_like_trace(file)]
+
+
+def ranks_in(folder: Path) -> list[Path]:
+    """What stands for each rank of a job in a directory: a run's manifest, of which each rank leaves one, else the
+    traces. Those of the forms of one run are no ranks."""
+    runs = [manifest for manifest in manifests_in(folder) if read_run(manifest) is not None]
+    return runs or traces_in(folder)
 
 
 def _looks_like_trace(file: Path) -> bool:

@@ -71,7 +71,7 @@ def read_run(place: Path) -> Run | None:
     forms is a file of another program."""
     path = place
     try:
-        found = _manifests(place)
+        found = manifests_in(place)
         if not found:
             return None
         path = found[0]
@@ -103,7 +103,7 @@ def run_around(trace: Path, run_id: object) -> Run | None:
     """The run in whose directory a trace lies, by the id in its stamp or, where it has none, as one of its forms';
     None where no sound manifest there is of it."""
     try:
-        found = [read_run(manifest) for manifest in _manifests(trace.parent)]
+        found = [read_run(manifest) for manifest in manifests_in(trace.parent)]
     except (UnreadableError, OSError):
         return None
     runs = [run for run in found if run is not None]
@@ -112,7 +112,7 @@ def run_around(trace: Path, run_id: object) -> Run | None:
     return next((run for run in same if run_id is not None or run in named), None)
 
 
-def _manifests(place: Path) -> list[Path]:
+def manifests_in(place: Path) -> list[Path]:
     """The manifest that is named, or those in a directory, the first rank's first."""
     if not place.is_dir():
         return [place] if _is_named(place) and place.is_file() and _is_object(place) else []

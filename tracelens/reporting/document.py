@@ -135,10 +135,16 @@ def _recorded_form(analysis: Analysis) -> str:
     return stamped if stamped in FORMS else analysis.form
 
 
-def rank_of(trace: Trace) -> tuple[int | None, int | None]:
-    """The trace's rank and the number of ranks of its job, as far as it gives them."""
-    info = trace.metadata.get("distributedInfo")
-    given: Mapping[str, Any] = cast("Mapping[str, Any]", info) if isinstance(info, dict) else {}
+def rank_of(trace: Trace, run: Run | None = None) -> tuple[int | None, int | None]:
+    """The trace's rank and the number of ranks of its job, as far as it gives them, else as the run does that it is
+    of."""
+    named = [trace.metadata.get("distributedInfo"), run.manifest.get("environment") if run else None]
+    known = (
+        cast("Mapping[str, Any]", info)
+        for info in named
+        if isinstance(info, dict) and {"rank", "world_size"} & info.keys()
+    )
+    given = next(known, cast("Mapping[str, Any]", {}))
     return _integer(given.get("rank")), _integer(given.get("world_size"))
 
 
