@@ -65,9 +65,17 @@ def test_the_times_of_the_job_are_the_longest_of_the_rows() -> None:
     assert all(one["forms"]["eager"]["step_ms"] > one["alone"]["eager"]["step_ms"] for one in found["ranks"][:1])
 
 
+def test_the_time_after_repairs_is_the_longest_of_the_rows() -> None:
+    found = parsed(judged(waiting_on_host("0", 4), waiting_on_host("1", 6)))
+    after = found["job"]["after_fix"]
+    assert after["verdict"] == "both"
+    assert after["step_ms"] == max(one["repaired"]["step_ms"] for one in found["ranks"])
+    assert all(one["repaired"] is None for one in parsed(judged(early("0"), late("1")))["ranks"])
+
+
 def test_marks_and_columns_are_explained_where_they_are_shown() -> None:
     told = plain(judged(waiting_on_host("0", 4), waiting_on_host("1", 6)))
-    assert "-: cannot run, or nothing tells of it; repaired: the form" in told
+    assert "-: cannot run, or nothing tells of it; repaired: both once the repairs are made." in told
     assert "waits: " not in told
     assert "waits: ms in collectives" in plain(judged(early("0"), late("1")))
 

@@ -26,14 +26,14 @@ COLUMNS: Final = (
     Column("sure", ">", spare=3),
     *(Column(name, ">") for name in FORMS),
     Column("waits", ">", spare=2),
-    Column("repaired", spare=4),
+    Column("repaired", ">", spare=4),
 )
 """Of the table of ranks."""
 LEGEND: Final = {
     "?": "a guess, which decides nothing",
     "-": "cannot run, or nothing tells of it",
     "waits": "ms in collectives for ranks that are later",
-    "repaired": "the form and its ms once that rank is repaired as its report says",
+    "repaired": "{form} once the repairs are made",
 }
 """What marks and columns mean."""
 
@@ -66,12 +66,15 @@ class JobReport:
 
     def to_json(self) -> str:
         """The job (null where there is no verdict), and its ranks."""
+        repaired = _repaired_form(self)
         return written(
             {
                 "job": None if self.job is None or self.document is None else _judged(self.job, self.document),
                 "doubt": self.kinship.doubt or None,
                 "summary": " ".join([headline(self), *reasons(self)]),
-                "ranks": [_entry(rank, document) for rank, document in zip(self.ranks, self.documents, strict=True)],
+                "ranks": [
+                    _entry(rank, document, repaired) for rank, document in zip(self.ranks, self.documents, strict=True)
+                ],
             }
         )
 
@@ -111,7 +114,8 @@ def reasons(report: JobReport) -> Iterator[str]:
 
 def rows(report: JobReport) -> list[list[str]]:
     """A row for each rank, with the times that the job's are the longest of."""
-    return [_row(rank) for rank in report.ranks]
+    repaired = _repaired_form(report)
+    return [_row(rank, repaired) for rank in report.ranks]
 
 
 def legend(report: JobReport) -> str:
@@ -120,7 +124,7 @@ def legend(report: JobReport) -> str:
     *_, waits, repaired = (any(column) for column in zip(*rows(report), strict=True))
     shown = {"?": any("?" in cell for cell in cells), "-": "-" in cells, "waits": waits, "repaired": repaired}
     told = "; ".join(f"{mark}: {LEGEND[mark]}" for mark, is_shown in shown.items() if is_shown)
-    return f"{told}." if told else ""
+    return f"{told.format(form=_repaired_form(report))}." if told else ""
 
 
 def _differ(ranks: tuple[Rank, ...]) -> Iterator[str]:
@@ -172,7 +176,7 @@ def _why_none(ranks: tuple[Rank, ...]) -> str:
     return f"They run in different forms: {_grouped(ranks, [rank.now for rank in ranks])}."
 
 
-def _row(rank: Rank) -> list[str]:
+def _row(rank: Rank, repaired: str) -> list[str]:
     advised, forms = rank.advice.recommendation, rank.alone(rank.advice.forms)
     silent = advised.verdict == "abstain"
     return [
@@ -181,17 +185,21 @@ def _row(rank: Rank) -> list[str]:
         "-" if silent else units.percent(advised.confidence),
         *(_step(forms[name]) for name in FORMS),
         units.milliseconds(rank.waits_ms) if rank.waits_ms else "",
-        _repaired(rank),
+        _step(form) if (form := _repaired(rank, repaired)) else "",
     ]
 
 
-def _repaired(rank: Rank) -> str:
-    """What the repairs that its report names would allow, without its waits; "" where it names none."""
-    after = rank.advice.recommendation.after_fix
-    if after is None:
+def _repaired_form(report: JobReport) -> str:
+    """The form that the job is to run in once it is repaired; "" where nothing is to be repaired."""
+    after = report.job.advised.after_fix if report.job else None
+    if report.job is None or after is None:
         return ""
-    form = after.verdict if after.verdict != "neither" else rank.now
-    return f"{form} {units.milliseconds(max(after.step_ms - rank.waits_ms, 0.0))}"
+    return report.job.now if after.verdict == "neither" else after.verdict
+
+
+def _repaired(rank: Rank, name: str) -> Form | None:
+    """That form of a rank once it is repaired, without its waits; None where nothing is."""
+    return rank.alone(rank.case.fixed)[name] if name and rank.case else None
 
 
 def _step(form: Form) -> str:
@@ -222,8 +230,8 @@ def _judged(job: Job, document: Document) -> dict[str, Any]:
     }
 
 
-def _entry(rank: Rank, document: Document) -> dict[str, Any]:
-    advised, alone = document["recommendation"], rank.alone(rank.advice.forms)
+def _entry(rank: Rank, document: Document, name: str) -> dict[str, Any]:
+    advised, alone, repaired = document["recommendation"], rank.alone(rank.advice.forms), _repaired(rank, name)
     return {
         "rank": rank.name,
         "path": document["trace"]["path"],
@@ -232,4 +240,5 @@ def _entry(rank: Rank, document: Document) -> dict[str, Any]:
         "waits_ms": rank.waits_ms,
         "forms": {name: _times(rank.advice.forms[name]) for name in FORMS},
         "alone": {name: _times(alone[name]) for name in FORMS},
+        "repaired": _times(repaired) if repaired else None,
     }

@@ -212,7 +212,7 @@ FACE: Final = {
     "while busy": "Of a wait, the time in which the device worked meanwhile: busy_overlap_ns.",
     "waits": "Of a rank, the ms of a step that its collectives wait for ranks that are later: tracelens ranks takes "
     "them off its times.",
-    "repaired": "Of a rank, the form and its ms once what its report says is repaired: after_fix, less its waits.",
+    "repaired": "Of a rank, the ms of the form that its job is to run in once it is repaired, without its waits.",
     "longest": "Of the ranks of a job, the one that is the longest in the form in use, without its waits.",
     "latest": "Of the ranks of a job, the one that the others wait for.",
     "alone": "The forms of a rank without its waits.",
