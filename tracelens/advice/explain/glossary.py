@@ -210,6 +210,8 @@ FACE: Final = {
     "set-up pays after": "Steps after which what a form's set-up takes beyond eager's is won back: break_even_steps.",
     "busy overlap": "Of a wait, the time in which the device worked meanwhile: busy_overlap_ns.",
     "while busy": "Of a wait, the time in which the device worked meanwhile: busy_overlap_ns.",
+    "by itself": "Of a rank, the verdict of its own report, which counts its waits in; ? where that is a guess.",
+    "sure": "Of a rank, the confidence of its own report.",
     "waits": "Of a rank, the ms of a step that its collectives wait for ranks that are later: tracelens ranks takes "
     "them off its times.",
     "repaired": "Of a rank, the ms of the form that its job is to run in once it is repaired, without its waits.",
