@@ -57,6 +57,16 @@ def test_the_verdict_comes_with_all_that_a_report_says_of_it() -> None:
         assert said in told
 
 
+def test_no_finding_of_the_job_is_left_out() -> None:
+    report = judged(late("0"), late("1"))
+    assert report.job is not None
+    finding = report.job.findings[0]
+    many = tuple(replace(finding, title=f"finding number {number}") for number in range(9))
+    told = plain(replace(report, job=replace(report.job, findings=many)))
+    assert all(f"- finding number {number}." in told for number in range(9))
+    assert "--limit" not in told
+
+
 def test_the_times_of_the_job_are_the_longest_of_the_rows() -> None:
     report = judged(early("0"), late("1"))
     found = parsed(report)

@@ -19,7 +19,8 @@ def to_text(report: JobReport, *, width: int = 80, color: bool = False, unicode:
     lines = [*_distrust(report, page), *page.text(job.headline(report), "", None, "bold")]
     lines += [line for reason in job.reasons(report) for line in page.text(reason)]
     if document is not None and report.job is not None:
-        lines += [*text.forms(document, page), *text.why(document, page, f" of {report.job.longest.title}")]
+        lines += text.forms(document, page)
+        lines += text.why(document, page, f" of {report.job.longest.title}", shown=None)
         lines += text.what_next(document, page)
     return "\n".join([*lines, *_ranks(report, page)]) + "\n"
 
