@@ -118,8 +118,8 @@ INPUT_LAUNCH: Final = 7.0 * US
 most 6]"""
 BRANCHED_NODE: Final = 0.55 * US
 """Host time to launch each node of a graph of several streams: the call hands over branch after branch, and each begins
-only then, as traced. A graph that is one chain is launched at once. [H200, 1 step that this limits: 0.63; 3 others of
-ever so short nodes: at most 0.5 to 0.9]"""
+only then, as traced. A graph that is one chain is launched at once. [H200, 1 step that this limits: 0.63; 4 others of
+nodes as short: at most 0.5 to 0.9]"""
 INPUT_COPY: Final = 1.5 * US
 """Fixed cost of copying an input into its static buffer. [H200; steps of 16 and of 48 inputs: 1.8]"""
 DEVICE_SPREAD: Final = (0.96, 1.04)
