@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import Beat, analysis, op
+from tests.advice.story import H200, Beat, Given, analysis, op
 from tests.build import TraceBuilder
 from tracelens.advice import constants as C
 from tracelens.advice.forms.inputs import input_copies
@@ -16,9 +16,9 @@ FIRST = op("aten::exp", 5, shapes=[SMALL], dtypes=["float"])
 SCALED = op("aten::mul", 200, shapes=[LARGE, SMALL], dtypes=["float", "float"])
 
 
-def copies(*beats: Beat) -> float:
+def copies(*beats: Beat, **options: Given) -> float:
     """Device time of copying the step's inputs, in ns."""
-    region = find_region(analysis(*beats))
+    region = find_region(analysis(*beats, **options))
     assert region is not None
     return input_copies(region, RATE).mid
 
@@ -59,3 +59,11 @@ def test_an_index_sequence_is_no_input_and_hides_none_behind_it() -> None:
     assert copies(FIRST, sequence, SCALED) == copies(FIRST)
     shifted = op("aten::sub", 2, shapes=[[1 << 18], []], dtypes=["long int", "Scalar"])
     assert copies(FIRST, sequence, shifted, SCALED) == copies(FIRST, SCALED)
+
+
+@pytest.mark.parametrize(("memory", "most"), [({"totalGlobalMem": 16 << 30}, 16 << 30), ({}, C.LARGEST_MEMORY)])
+def test_inputs_and_their_copies_fit_into_the_devices_memory(memory: dict[str, int], most: int) -> None:
+    expanded = op("aten::exp", 5, shapes=[[1 << 20, 1 << 20]], dtypes=["float"])
+    device = [{"id": 0, **H200, **memory}]
+    assert copies(expanded, deviceProperties=device) == pytest.approx(C.INPUT_COPY + most / RATE)
+    assert copies(FIRST, deviceProperties=device) == copies(FIRST)

@@ -152,6 +152,8 @@ PEAK_BANDWIDTH: Final = {
     "MI300X": 5_300.0, "MI325X": 6_000.0, "MI355X": 8_000.0, "MI250X": 3_277.0,
 }  # fmt: skip
 """Memory bandwidth in GB/s by a word of the device's name. [literature: data sheets]"""
+LARGEST_MEMORY: Final = 288 * 10**9
+"""Bytes of memory of the largest devices. [data sheets: B300, MI355X]"""
 MULTIPROCESSORS: Final = {
     "H200": 132, "H100": 132, "H20": 78, "A100": 108, "A10": 72, "B200": 148, "V100": 80, "L40": 142, "L4": 58,
     "T4": 40, "RTX 4090": 128, "RTX 5090": 170, "MI300X": 304, "MI325X": 304, "MI355X": 256,

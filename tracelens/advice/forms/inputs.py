@@ -49,7 +49,8 @@ def input_copies(region: Region, bandwidth: float) -> Estimate:
 
     A trace does not say which tensors are inputs; those of the step's first operator stand in for them, and those of
     the first on each stream that waited for nothing. There may be as much again, hence the range's end."""
-    copy = 2 * sum(_input_bytes(region)) / bandwidth
+    read = _input_bytes(region)
+    copy = 2 * _fitting(region, read) / bandwidth
     whole = C.INPUT_COPY * count_inputs(region) + copy
     return Estimate(whole, copy, 2 * whole + _untold(region)).told("input_copies_ns", input_copies_ns=whole)
 
@@ -63,10 +64,18 @@ def tree_copies(region: Region, bandwidth: float) -> Estimate:
     """The same under reduce-overhead, which copies with kernels of its own, and for each graph anew: one begins after
     each wait, whose first operator may read an input again."""
     rate = C.TREE_COPY_RATE * bandwidth
-    again = [size for size in map(sum, _read_again(region)) if 2 * size / rate > C.TREE_COPY]
-    copy = max(2 * sum(_input_bytes(region)) / rate, C.TREE_COPY) + 2 * sum(again) / rate
+    again = [size for read in _read_again(region) if 2 * (size := _fitting(region, read)) / rate > C.TREE_COPY]
+    copy = max(2 * _fitting(region, _input_bytes(region)) / rate, C.TREE_COPY) + 2 * sum(again) / rate
     low, high = (factor * copy for factor in COPY_SPREAD)
     return Estimate(copy, low, high + _untold(region)).told("input_copies_ns", input_copies_ns=copy)
+
+
+def _fitting(region: Region, read: list[int]) -> float:
+    """Bytes of inputs of these sizes, no more than half of the device's memory: a replay holds each of them twice. A
+    tensor that a view expanded takes less than its shape says."""
+    given = region.device.properties.get("totalGlobalMem")
+    memory = given if isinstance(given, int) and given > 0 else C.LARGEST_MEMORY
+    return float(min(sum(read), memory // 2))
 
 
 def _untold(region: Region) -> float:
