@@ -49,3 +49,12 @@ def test_a_replay_above_eager_names_the_copies_of_its_inputs() -> None:
 )
 def test_what_copies_do_not_explain_is_not_told_of_them(form: Form) -> None:
     assert not any("copies its inputs" in reason for reason in told(form))
+
+
+@pytest.mark.parametrize(("library_ns", "told_so"), [(3_700_000, True), (480_000, False)])
+def test_compiled_library_calls_that_outlast_the_step_say_so(library_ns: int, told_so: bool) -> None:
+    eager = Form(4.61, 3.1, 6.7, "predicted", terms=Terms().told("host_ns", HOST, launched_ns=470_000))
+    both = Form(3.83, 2.1, 4.1, "predicted", terms=Terms().told("library_ns", DEVICE, library_ns=library_ns))
+    document = example.judged("replay", eager=eager, both=both)
+    why = [reason for reason, names in phrases.blocked_forms(document).items() if names == ["both"]]
+    assert any(reason.endswith("take 3.70 ms, where all device work takes 470 us now") for reason in why) is told_so

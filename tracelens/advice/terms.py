@@ -65,7 +65,8 @@ TERMS: Final = {
     "recorded_ns": "The step as it was traced, but no shorter than its busiest stream works; at sustained clocks.",
     "eager_ns": "The step in eager mode.",
     "compile_ns": "The step compiled, without graphs.",
-    "library_ns": "Device time of the kernels that stay as they are: libraries, copies.",
+    "library_ns": "Device time of library calls and copies, as the compiler makes them: single-precision matrix "
+    "products that lose their bias to generated kernels take longer.",
     "generated_ns": "Device time of the generated kernels.",
     "generated_kernels": "Kernels that the compiler generates.",
     "replaced_kernels": "Kernels of the trace that the generated ones replace.",

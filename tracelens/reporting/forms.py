@@ -21,6 +21,9 @@ SLOWER: Final = 0.005
 """Share by which a form takes longer than the one in use from which its speed-up is not shown as 1.00x."""
 MOSTLY: Final = 0.5
 """Part of what a form takes longer from which its copies are why."""
+UNFUSED: Final = 1.2
+"""Device time of compiled library calls over that of the whole step from which that is told. [judgement; the power
+limit alone makes it up to 1.17]"""
 SHOWN_REASONS: Final = 4
 """Blockers told of one form; --json has them all."""
 ERROR_CELLS: Final = 200
@@ -171,9 +174,9 @@ def blocked_forms(document: Document) -> dict[str, list[str]]:
 
 
 def reasons(document: Document, row: FormRow) -> list[str]:
-    """What blocks a form, the rule that decides its time, and the copies that make it slower than the form in use."""
+    """What blocks a form, the rule that decides its time, and the copies or library calls that make it slower."""
     form, own = document["forms"][row.name], document["forms"].get(own_form(document))
-    return list(filter(None, (row.blocked_by, ruled(form), _copied(form, own))))
+    return list(filter(None, (row.blocked_by, ruled(form), _copied(form, own), _unfused(document, form))))
 
 
 def ruled(form: FormEntry) -> str:
@@ -192,6 +195,21 @@ def _copied(form: FormEntry, own: FormEntry | None) -> str:
     if not mostly or longer < SLOWER * now:
         return ""
     return f"each replay first copies its inputs into the graph's buffers, {units.duration(round(copies))}"
+
+
+def _unfused(document: Document, form: FormEntry) -> str:
+    """That compiling makes the library calls longer than all device work of the step is now; "" where it does not."""
+    eager, terms = document["forms"].get("eager"), form["terms"]
+    if form["source"] != "predicted" or not terms or not eager or not eager["terms"]:
+        return ""
+    library, launched = terms["values"].get("library_ns", 0.0), eager["terms"]["values"].get("launched_ns", 0.0)
+    if not launched or library < UNFUSED * launched:
+        return ""
+    took, take = (units.duration(round(ns)) for ns in (launched, library))
+    return (
+        f"single-precision matrix products lose their bias to kernels of its own and run longer: library calls take "
+        f"{take}, where all device work takes {took} now"
+    )
 
 
 def short(message: str) -> str:
