@@ -8,10 +8,12 @@ import re
 import numpy as np
 import pytest
 
+from tests.advice.cases.beats import pause
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice.choice.reason import reason
+from tracelens.advice.choice.recommend import GUESSED
 from tracelens.advice.choice.snippet import Target, code
 from tracelens.advice.constants import POWER_SLOWDOWN
 from tracelens.advice.device.facts import facts_of
@@ -154,6 +156,14 @@ def test_repairs_and_their_code_go_together() -> None:
     assert found.after_fix is not None
     assert found.snippet.startswith("# once it is repaired")
     assert "torch.cuda.graph" in found.snippet
+
+
+@pytest.mark.parametrize(("steps", "begins"), [(1, "At a guess, replay "), (3, "Perhaps replay ")])
+def test_what_is_no_sure_gain_is_called_so_with_its_code(steps: int, begins: str) -> None:
+    found = advice(*[pointwise(4, 1 << 14, host=30)] * 30, pause(3000), steps=steps).recommendation
+    assert found.summary.startswith(begins)
+    assert found.decided is (steps > 1)
+    assert found.snippet.startswith(GUESSED) is not found.decided
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_the_other_forms_in_a_few_words() -> None:
         "Not compile alone: 3.91 ms. Replay blocked: 32 .item() a step. Nothing in the trace blocks both."
     )
     told = phrases.alternatives(example.judged("replay"))
-    assert told.endswith("Blockers of replay: 32 .item() a step at model.py:41.")
+    assert told.endswith("Replay runs despite 32 .item() a step at model.py:41.")
     assert phrases.alternatives(example.judged("abstain")) == ""
 
 

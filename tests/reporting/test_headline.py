@@ -17,7 +17,7 @@ REPAIRED = "After repair (32 .item() a step): both, 0.47 ms (predicted 0.40-0.60
     ("verdict", "own", "line"),
     [
         ("replay", "eager", f"Replay: 3.97 -> 0.55 ms (predicted 0.52-0.60). {REPAIRED}"),
-        ("both", "compile", f"Both: 3.91 -> 0.47 ms (predicted 0.40-0.60). {REPAIRED}"),
+        ("both", "compile", f"Both, as mode='reduce-overhead': 3.91 -> 0.47 ms (predicted 0.40-0.60). {REPAIRED}"),
         ("neither", "eager", f"Neither as it is: 3.97 ms (predicted 3.80-4.10). {REPAIRED}"),
         ("replay", "replay", f"Replay, as it runs now: 0.55 ms (predicted 0.52-0.60). {REPAIRED}"),
         ("abstain", "eager", "No verdict. 70 % of the step the GPU waits for the host."),
@@ -94,3 +94,8 @@ def test_a_verdict_on_a_unit_that_may_be_a_layer_says_so_at_once() -> None:
         form["source"] = "measured"
     assert unit not in phrases.headline(document)
     assert unit not in phrases.headline(example.judged("replay"))
+
+
+def test_a_form_that_the_compiler_makes_by_itself_is_named_with_its_mode() -> None:
+    document = example.judged("both", both=Form(0.47, 0.40, 0.60, "predicted", variant="reduce-overhead"))
+    assert phrases.headline(document).startswith("Both, as mode='reduce-overhead': 3.97 -> 0.47 ms")

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.reporting import example
 from tracelens.reporting import phrases
+from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import FindingEntry
 
 
@@ -47,3 +50,25 @@ def test_repairs_beside_the_first_are_no_more_of_its_kind() -> None:
     (fix,) = document["recommendation"]["fix_first"]
     document["recommendation"]["fix_first"] = [fix, fix | {"blocker": "changing_shapes"}]
     assert "(32 .item() a step and 1 other repair): " in phrases.headline(document)
+
+
+@pytest.mark.parametrize(("high", "surely"), [(0.39, True), (0.41, False)])
+def test_repairs_that_surely_pay_come_before_a_guess_of_the_form(high: float, surely: bool) -> None:
+    document = example.judged("replay")
+    document["recommendation"] |= {"decided": False, "among": []}
+    after = document["recommendation"]["after_fix"]
+    assert after is not None
+    after |= {"step_ms": 0.3, "low": 0.2, "high": high}
+    first = f"Repair first (32 .item() a step): both, 0.30 ms (predicted 0.20-{high}). As it is, cannot tell which "
+    guess = "Cannot tell which form is fastest: both 0.47 ms (0.40-0.60) or "
+    assert phrases.headline(document).startswith(first if surely else guess)
+    (fix,) = document["recommendation"]["fix_first"]
+    assert phrases.next_steps(document)[0].startswith(fix["advice"] if surely else phrases.MEASURE)
+
+
+def test_one_repair_of_two_blockers_is_one_step() -> None:
+    document = example.judged("replay")
+    (fix,) = document["recommendation"]["fix_first"]
+    document["recommendation"]["fix_first"] = [fix, fix | {"blocker": "pageable_copy", "where": None}]
+    assert len([step for step in phrases.next_steps(document) if fix["advice"] in step]) == 1
+    assert short_place(fix["where"]) in phrases.next_steps(document)[0]

@@ -38,7 +38,7 @@ def test_a_guess_with_one_known_form_says_that_the_others_are_not_shown() -> Non
     document["recommendation"] |= {"confidence": 0.4, "decided": False, "after_fix": None, "fix_first": []}
     document["findings"] = [example.finding("device_limit", None)]
     assert phrases.headline(document) == (
-        "Cannot tell whether another form would pay: the trace shows only both 0.47 ms (0.40-0.60)."
+        "Cannot tell whether another form would pay: the trace shows no other than both 0.47 ms (0.40-0.60)."
     )
 
 

@@ -33,7 +33,7 @@ from tracelens.reporting.printable import head, short_place
 from tracelens.reporting.profiling import profiled as profiled
 from tracelens.reporting.profiling import unprofiled
 from tracelens.reporting.repaired import after_fix as after_fix
-from tracelens.reporting.repaired import after_repair
+from tracelens.reporting.repaired import after_repair, pays_surely
 from tracelens.reporting.schema import ClassEntry, Document, FindingEntry, FormEntry, RepairEntry
 from tracelens.reporting.undecided import cannot_tell, is_guess
 
@@ -45,6 +45,9 @@ LARGE: Final = 0.1
 """Share of the step that a finding's repair saves from which it is the answer where no form is. [judgement]"""
 UNTRIED: Final = "hip_graphs"
 """The rule that says that replay may gain nothing on the device."""
+MORE: Final = "More to gain: {}, {} ms."
+FIRST: Final = "First {}, which saves {} ms."
+"""What a repair is in a headline, and how much it saves."""
 MEASURE: Final = "Measure the forms before you change code: tracelens capture SCRIPT."
 
 
@@ -72,16 +75,31 @@ def _verdict(document: Document) -> str:
     after = f"{units.milliseconds(form['step_ms'])} ms ({source(form)})"
     more = f"{after_repair(document)} {_more(document)}".strip()
     if is_guess(document):
-        return f"{cannot_tell(document)} {more}".strip()
+        return _open(document)
     if verdict == "neither":
         return _stays(document, own, after)
     if verdict == own or now["step_ms"] is None:
         return f"{verdict.capitalize()}, as it runs now: {after}. {more}".strip()
     what = f"Perhaps {verdict}" if is_doubtful(document) else verdict.capitalize()
-    return f"{what}: {units.milliseconds(now['step_ms'])} -> {after}. {more}".strip()
+    return f"{what}{_made(form)}: {units.milliseconds(now['step_ms'])} -> {after}. {more}".strip()
 
 
-def _more(document: Document) -> str:
+def _made(form: FormEntry) -> str:
+    """How a form is made, where the compiler has to: its own graphs take another time than a capture of the step."""
+    compilers = form["variant"] == "reduce-overhead" and form["source"] == "predicted"
+    return ", as mode='reduce-overhead'" if compilers else ""
+
+
+def _open(document: Document) -> str:
+    """The headline where the verdict is a guess: what pays whichever form is the best comes first."""
+    guess, more = cannot_tell(document), _more(document, FIRST)
+    if pays_surely(document):
+        now = f"As it is, {guess[0].lower()}{guess[1:]}"
+        return f"{after_repair(document, 'Repair first')} {now} {_more(document)}".strip()
+    return f"{more} {guess} {after_repair(document)}".strip()
+
+
+def _more(document: Document, said: str = MORE) -> str:
     """The repair that no form stands for, where it saves more than form and repairs that are advised: "More to gain:
     pin the copies, up to 3.88 ms.", or ""."""
     own, advised, fixes = own_form(document), advised_form(document), helps(document)
@@ -91,7 +109,7 @@ def _more(document: Document) -> str:
     now, then = (forms[name]["step_ms"] or 0.0 for name in (own, advised))
     if ms <= now - min(then, after["step_ms"] if after else then):
         return ""
-    return f"More to gain: {_FIX[fixes[0]['rule']]}, {_about(fixes[0])}{units.milliseconds(ms)} ms."
+    return said.format(_FIX[fixes[0]["rule"]], f"{_about(fixes[0])}{units.milliseconds(ms)}")
 
 
 def _stays(document: Document, own: str, after: str) -> str:
@@ -122,15 +140,20 @@ def helps(document: Document) -> list[FindingEntry]:
 
 
 def next_steps(document: Document) -> list[str]:
-    """What to do first, a numbered line each: the repairs, then what helps beside another form or instead of one."""
+    """What to do first, a numbered line each: the repairs, then what helps beside another form or instead of one. To
+    measure comes before, but behind what pays whatever that would show."""
     return [f"{advice} ({place})" if place else advice for advice, place in placed_steps(document)]
 
 
 def placed_steps(document: Document) -> list[tuple[str, str]]:
-    """The same, each with its place in the code apart; "" where there is none."""
+    """The same, each with its place in the code apart; "" where there is none. One repair of several blockers is told
+    once."""
+    measure = [(MEASURE, "")] if _is_to_measure(document) else []
     repairs = [(fix["advice"], short_place(fix["where"])) for fix in document["recommendation"]["fix_first"]]
     others = [(f"{finding['advice']} {saving(finding)}".strip(), "") for finding in helps(document)]
-    return [*([(MEASURE, "")] if _is_to_measure(document) else []), *repairs, *others]
+    first = repairs if pays_surely(document) else others if is_guess(document) and _more(document) else measure
+    steps = [*first, *(step for block in (measure, repairs, others) if block is not first for step in block)]
+    return list({advice: (advice, place) for advice, place in reversed(steps)}.values())[::-1]
 
 
 def _is_to_measure(document: Document) -> bool:
@@ -193,7 +216,7 @@ def alternatives(document: Document) -> str:
     if advised == own or form["source"] != "predicted":
         return " ".join(told)
     reasons = blocked_by(form)
-    return " ".join([*told, f"Blockers of {advised}: {reasons}." if reasons else _free(document, advised)])
+    return " ".join([*told, f"{advised.capitalize()} runs despite {reasons}." if reasons else _free(document, advised)])
 
 
 def _free(document: Document, name: str) -> str:

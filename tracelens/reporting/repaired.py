@@ -6,7 +6,7 @@ from typing import Final
 
 from tracelens.model import units
 from tracelens.model.forms import COMPILED
-from tracelens.reporting.forms import NO_GAIN, short, span
+from tracelens.reporting.forms import NO_GAIN, candidates, short, span
 from tracelens.reporting.schema import AfterFixEntry, Document
 
 OVERLAPS: Final = 1.1
@@ -51,7 +51,15 @@ def _counts_on(after: AfterFixEntry, works: float) -> str:
     return f"fused kernels, which save {units.milliseconds(fused)} ms, and on {overlap}" if told else "fused kernels"
 
 
-def after_repair(document: Document) -> str:
+def pays_surely(document: Document) -> bool:
+    """Whether the repaired step at worst takes less than any form of the step as it is at best, as the ranges have
+    it."""
+    after, forms = document["recommendation"]["after_fix"], document["forms"]
+    lows = [forms[name]["low"] or forms[name]["step_ms"] or 0.0 for name in candidates(document)]
+    return after is not None and bool(lows) and after["high"] < min(lows)
+
+
+def after_repair(document: Document, lead: str = "After repair") -> str:
     """What the repairs would allow, for the headline: "After repair (16 waits a step): both, 0.12 ms.", or ""."""
     advised = document["recommendation"]
     after, fixes = advised["after_fix"], advised["fix_first"]
@@ -62,4 +70,4 @@ def after_repair(document: Document) -> str:
     names = [short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
     more = f" and {units.counted(len(names) - 1, 'other repair')}" if len(names) > 1 else ""
     what = f" ({names[0]}{more})" if names else ""
-    return f"After repair{what}: {after['verdict']}, {_repaired_time(after)}."
+    return f"{lead}{what}: {after['verdict']}, {_repaired_time(after)}."

@@ -25,7 +25,7 @@ def cannot_tell(document: Document) -> str:
         return f"{told} {_sure_gain(document)}".strip()
     others = [name for name in ranked if name != own]
     if not others:
-        return f"Cannot tell whether another form would pay: the trace shows only {_timed(document, own)}."
+        return f"Cannot tell whether another form would pay: the trace shows no other than {_timed(document, own)}."
     return f"Cannot tell whether a form beats {_timed(document, own)}: {_either(document, others)}."
 
 

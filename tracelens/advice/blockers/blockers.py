@@ -11,6 +11,7 @@ import numpy as np
 
 from tracelens.advice.blockers.allocation import allocation_repair
 from tracelens.advice.blockers.backward import beside_main_stream, returning_nodes
+from tracelens.advice.blockers.repairs import COPIES
 from tracelens.advice.blockers.scaler import wait_repair
 from tracelens.advice.patterns import FROM_HOST, PAGEABLE
 from tracelens.advice.results import Blocker
@@ -159,9 +160,8 @@ def _pageable(analysis: Analysis) -> Observation | None:
     counts = _per_step(analysis, rows)
     if not counts.sum():
         return None
-    advice = "Pin the host memory (pin_memory=True) and copy with non_blocking=True, outside the captured region."
     message = often(counts, "transfer", " of pageable memory", a_step(analysis))
-    return _observe(counts, "pageable_copy", message, advice, evidence=_handles(analysis, "k", rows))
+    return _observe(counts, "pageable_copy", message, COPIES, evidence=_handles(analysis, "k", rows))
 
 
 def _handles(analysis: Analysis, prefix: str, rows: Int64s) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from tracelens.model.units import milliseconds
 
 WORTH_REPAIR: Final = 0.9
 """A repair is proposed first when what it allows takes less than this share of what runs now. [judgement]"""
+GUESSED: Final = "# a guess: measure it before you keep it\n"
 WILD: Final = 10.0
 """Measured steps of one form that differ by more than this factor decide nothing. [judgement; H200: up to 2]"""
 
@@ -44,7 +45,7 @@ def recommend(case: Case) -> Recommendation:
         speedup=speedup(case.forms, chosen, case.now),
         confidence=sure,
         summary=summary(case, chosen, after, first, sure),
-        snippet=_code(case, chosen, after),
+        snippet=_code(case, chosen, after, decided),
         fix_first=first,
         after_fix=after,
         evidence=tuple(h for seen in case.observed if seen.first or seen.raises for h in seen.blocker.evidence),
@@ -104,14 +105,16 @@ def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:
     return tuple(dict.fromkeys((*(seen.blocker for seen in dear), *(case.stops if after else ()))))
 
 
-def _code(case: Case, chosen: str, after: AfterFix | None) -> str:
-    """The code for now and, where repairs allow another, the code for then, each under a line that says which."""
+def _code(case: Case, chosen: str, after: AfterFix | None, decided: bool) -> str:
+    """The code for now and, where repairs allow another, the code for then, each under a line that says which; that of
+    a guess says that it is one."""
     form, whole = case.forms[chosen], replace(case.target, module="")
-    now = code(verdict_of(chosen, case.now), form.variant, case.target if form.source == "measured" else whole)
+    bare = code(verdict_of(chosen, case.now), form.variant, case.target if form.source == "measured" else whole)
+    now = bare if decided or not bare else GUESSED + bare
     if after is None:
         return now
     name = after.verdict if after.verdict != "neither" else case.now
     then = code(after.verdict, case.fixed[name].variant, replace(whole, changing_shapes=False))
-    if not then or then == now:
+    if not then or then == bare:
         return now
     return (f"# as the step is now\n{now}\n" if now else "") + f"# once it is repaired\n{then}"

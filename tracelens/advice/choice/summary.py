@@ -7,7 +7,7 @@ from typing import Final
 from tracelens.advice.blockers.blockers import VETOES
 from tracelens.advice.choice.case import Case
 from tracelens.advice.choice.communication import comes_first, exposed
-from tracelens.advice.forms.verdict import EVEN, candidates, choose, speedup
+from tracelens.advice.forms.verdict import EVEN, candidates, choose, is_decided, speedup
 from tracelens.advice.results import AfterFix, Blocker, Form
 from tracelens.model.units import milliseconds, share
 
@@ -53,8 +53,9 @@ def _use(case: Case, chosen: str, sure: float) -> str:
     """That another form is to be used, and the times before and after."""
     now, then = case.forms[case.now], case.forms[chosen]
     action = _action(case, chosen, then.variant)
-    doubtful = sure < EVEN or (sure < SURE and _may_be_none(case, chosen))
-    said = f"Perhaps {_lower(action)}" if doubtful else action
+    doubt = "" if sure >= SURE or not _may_be_none(case, chosen) else "Perhaps"
+    doubt = doubt if is_decided(case.forms, case.now, sure) else "At a guess,"
+    said = f"{doubt} {_lower(action)}" if doubt else action
     return f"{said}: {_time(now)} becomes {_time(then)}."
 
 
@@ -107,7 +108,8 @@ def _communication(case: Case) -> str:
     if not comes_first(case, choose(case.forms, case.now)):
         return ""
     return (
-        f"First hide communication, or find the rank that it waits for: it takes {share(exposed(case))} of the step. "
+        f"First hide communication, or find the rank that it waits for: it takes {share(exposed(case))} of the step "
+        "without the profiler. "
     )
 
 
