@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.advice.cases.beats import pause
+from tests.advice.cases.beats import graph, pause
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
@@ -224,6 +224,13 @@ def test_a_compiled_host_needs_about_the_time_of_its_step() -> None:
     told = re.search(r"The host needs about ([\d.]+) ms", found.recommendation.summary)
     assert told is not None
     assert float(told[1]) == pytest.approx(found.forms["compile"].step_ms, rel=0.1)
+
+
+def test_a_replaying_host_needs_about_the_time_of_its_step() -> None:
+    found = advice(graph(5, 2, call=40, name="triton_poi_fused_add_0"), *[pause(20)] * 4)
+    told = re.search(r"The host needs about ([\d.]+) ms", found.recommendation.summary)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(found.forms["both"].step_ms, rel=0.01)
 
 
 def test_a_device_that_idles_is_no_limit() -> None:

@@ -48,7 +48,7 @@ def test_a_prediction_with_a_late_rank_says_what_its_low_end_counts_on() -> None
 def test_repairs_beside_the_first_are_no_more_of_its_kind() -> None:
     document = example.judged("replay")
     (fix,) = document["recommendation"]["fix_first"]
-    document["recommendation"]["fix_first"] = [fix, fix | {"blocker": "changing_shapes"}]
+    document["recommendation"]["fix_first"] = [fix, fix | {"blocker": "changing_shapes", "advice": "Pad."}]
     assert "(32 .item() a step and 1 other repair): " in phrases.headline(document)
 
 
@@ -72,3 +72,4 @@ def test_one_repair_of_two_blockers_is_one_step() -> None:
     document["recommendation"]["fix_first"] = [fix, fix | {"blocker": "pageable_copy", "where": None}]
     assert len([step for step in phrases.next_steps(document) if fix["advice"] in step]) == 1
     assert short_place(fix["where"]) in phrases.next_steps(document)[0]
+    assert "other repair" not in phrases.headline(document)

@@ -20,7 +20,7 @@ from tracelens.advice.choice.snippet import Target, target_of
 from tracelens.advice.device.facts import Facts, facts_of
 from tracelens.advice.forms.eager import predict_eager
 from tracelens.advice.forms.forms import cannot, predict_forms, repaired
-from tracelens.advice.forms.host_time import as_compiled
+from tracelens.advice.forms.host_time import as_compiled, replay_floor
 from tracelens.advice.forms.measured import beside, measured_forms
 from tracelens.advice.forms.traced import traced_forms
 from tracelens.advice.forms.verdict import HOST_BOUND, candidates
@@ -137,9 +137,10 @@ def _reason(analysis: Analysis, facts: Facts, forms: Mapping[str, Form]) -> str:
     """What bounds the step as it runs; "" where the trace shows it in another form than that in use."""
     if analysis.form in NOT_EAGER and _now(analysis, forms) != analysis.form:
         return ""
-    compiled = analysis.form == "compile"
     step_ms = forms[_now(analysis, forms)].step_ms
-    return reason(replace(facts, region=as_compiled(facts.region)) if compiled else facts, step_ms)
+    if analysis.form == "compile":
+        return reason(replace(facts, region=as_compiled(facts.region)), step_ms)
+    return reason(facts, step_ms, replay_floor(facts.region) if analysis.form == "both" else 0.0)
 
 
 def _listed(forms: dict[str, Form], analysis: Analysis, observed: tuple[Observation, ...]) -> dict[str, Form]:

@@ -68,6 +68,7 @@ def after_repair(document: Document, lead: str = "After repair") -> str:
     forms = reversed(document["forms"].values())
     told = {b["id"]: b["message"] for form in forms for b in reversed(form["blockers"])}
     names = [short(told.get(fix["blocker"], fix["blocker"].replace("_", " "))) for fix in fixes]
-    more = f" and {units.counted(len(names) - 1, 'other repair')}" if len(names) > 1 else ""
+    others = len({fix["advice"] for fix in fixes}) - 1
+    more = f" and {units.counted(others, 'other repair')}" if others > 0 else ""
     what = f" ({names[0]}{more})" if names else ""
     return f"{lead}{what}: {after['verdict']}, {_repaired_time(after)}."

@@ -25,13 +25,14 @@ OTHER_WORK: Final = 1.1
 """A device busy for this much longer than the step's own kernels works for something else as well. [judgement]"""
 
 
-def reason(facts: Facts, step_ms: float | None = None) -> str:
+def reason(facts: Facts, step_ms: float | None = None, replaying: float = 0.0) -> str:
     """Host-bound, device-bound or neither, and by what kind of work. Device time is that of the account of the step.
 
-    step_ms: the step as it runs without the profiler, where that is known."""
+    step_ms: the step as it runs without the profiler, where that is known; replaying: ns of the host for a replay
+    itself, beside what the trace shows of a replayed step."""
     region, clocks = facts.region, facts.sustained.mid
     device = facts.span(C.STREAM_SPACING).expected
-    host = min(region.host * host_scale(region).mid, region.recorded)
+    host = min(region.host * host_scale(region).mid + replaying, region.recorded)
     if host > clocks * device:
         work = f"{counted(len(region), 'kernel')} that {'runs' if len(region) == 1 else 'run'}"
         return f"The host needs about {_ms(host)} ms to launch {work} for {_kernel_time(region, device)}."
