@@ -9,6 +9,7 @@ from tests.advice.compiling import BIG, compiled, elementwise
 from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
+from tracelens.advice.results import Form
 
 
 def test_a_step_of_memsets_alone_stays() -> None:
@@ -74,6 +75,22 @@ def test_a_single_convolution_keeps_its_layout_in_a_large_graph(others: int, lef
     calls = [op("aten::cudnn_convolution", 20, kernel=name, shapes=image, dtypes=types) for name in names]
     convolution = inside("aten::convolution", *calls)
     assert compiled(convolution, *[pointwise()] * others).library_kernels == left
+
+
+def test_a_convolution_that_is_brought_channels_last_may_become_another() -> None:
+    def both(layout: str, shape: list[int]) -> Form:
+        name = f"sm80_xmma_fprop_implicit_gemm_{layout}_tilesize32x32x8"
+        call = op("aten::cudnn_convolution", 20, kernel=name, shapes=[shape], dtypes=["float"])
+        return advise(analysis(*[call] * 10)).forms["both"]
+
+    image = [8, 64, 56, 56]
+    last, first, voxels = both("nhwckrsc_nhwc", image), both("nchwkcrs_nchw", image), both("nchwkcrs_nchw", [2, *image])
+    assert first.step_ms == last.step_ms
+    assert first.low is not None
+    assert last.low is not None
+    assert first.low < 0.6 * last.low
+    assert voxels.low is not None
+    assert voxels.low > 0.9 * last.low
 
 
 def test_a_convolution_over_one_dimension_keeps_its_layout() -> None:

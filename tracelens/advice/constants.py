@@ -326,6 +326,9 @@ each size 2.6 to 3.8 us]"""
 UNBIASED_SPREAD: Final = (0.55, 1.05)
 """Range of single-precision matrix products that lose their bias, for which the compiler may call other kernels. [H200;
 those that keep it take what they took in eager: replayed, 10 of 10 steps of little else 0.96 to 1.12]"""
+RELAID_SPREAD: Final = (0.5, 1.3)
+"""Range of convolutions that run channels first in eager: channels last, as compiled, cuDNN takes other kernels. [H200,
+2 steps: 0.68 and 0.80 in all; single ones 0.2 to 2.4]"""
 TREE_FLOOR: Final = 125.0 * US
 """Host time of one region under reduce-overhead, inference. [H200: 84-185]"""
 TREE_SHAPES: Final = 30.0 * US

@@ -135,6 +135,8 @@ LIBRARY_KINDS: Final = (Kind.GEMM, Kind.CONVOLUTION, Kind.ATTENTION, Kind.COMMUN
 """Kinds of kernel that stay as they are."""
 CONVERTS_LAYOUT: Final = re.compile(r"nchwtonhwc|nhwctonchw|transpose_(?:nchw|nhwc)", re.IGNORECASE)
 """Kernels that convert between channels first and last."""
+CHANNELS_FIRST: Final = re.compile(r"nchwkcrs_nchw|implicit_convolve_sgemm|grouped_direct|dgrad_engine")
+"""Kernels of convolutions that read and write channels first. [cuDNN]"""
 TO_CHANNELS_LAST: Final = re.compile(r"nchwtonhwc|transpose_nhwc", re.IGNORECASE)
 """Kernels that convert to channels last."""
 BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)

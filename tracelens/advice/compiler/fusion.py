@@ -51,6 +51,8 @@ class Compiled:
     """Their device time."""
     unbiased: float
     """Device time of single-precision matrix products that lose their bias to generated kernels."""
+    relaid: float
+    """Device time of convolutions among them for which the compiler asks another layout."""
     from_host: float
     """Device time of copies from the host among the library calls."""
     awaited: float
@@ -108,6 +110,7 @@ def compile_device(facts: Facts) -> Compiled:
         replaced=len(fused),
         replaced_ns=replaced,
         unbiased=float(duration[library & unfused].sum()),
+        relaid=float(duration[library & operators.relaid].sum()),
         from_host=float(duration[operators.from_host].sum()),
         awaited=float(duration[operators.in_place].sum()),
         awaits=int(operators.in_place.sum()),

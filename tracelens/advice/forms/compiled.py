@@ -198,11 +198,13 @@ def _device(facts: Facts, compiled: Compiled, gaps: float) -> Estimate:
     """Device time of the compiled kernels with gaps of so many ns in all between them."""
     unsure = 1.0 if compiled.certain else UNCERTAIN
     low, high = C.FUSED_SPREAD[0] / unsure, C.FUSED_SPREAD[1] * unsure
-    rest, factor = compiled.library - compiled.unbiased, facts.sustained
+    unbiased, relaid, factor = compiled.unbiased, compiled.relaid, facts.sustained
+    rest = compiled.library - unbiased - relaid
+    least, most = (a * unbiased + b * relaid for a, b in zip(C.UNBIASED_SPREAD, C.RELAID_SPREAD, strict=True))
     device = Estimate(
         factor.mid * compiled.device + gaps,
-        factor.low * rest + C.UNBIASED_SPREAD[0] * compiled.unbiased + low * compiled.generated + gaps / 2,
-        factor.high * rest + C.UNBIASED_SPREAD[1] * compiled.unbiased + high * compiled.generated + gaps,
+        factor.low * rest + least + low * compiled.generated + gaps / 2,
+        factor.high * rest + most + high * compiled.generated + gaps,
     )
     return device.told(
         "library_ns + generated_ns + spacing_ns",

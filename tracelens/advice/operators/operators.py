@@ -15,7 +15,7 @@ from tracelens.advice.arguments import LARGEST, Json, read_arguments, tensors, w
 from tracelens.advice.operators.autocast import converts_parameters, returns_gradient
 from tracelens.advice.operators.indexed import with_indexed
 from tracelens.advice.operators.portions import read_once
-from tracelens.advice.operators.roles import Role, find_roles, given_in_place, inlined, reduced_dims
+from tracelens.advice.operators.roles import Role, find_roles, given_in_place, inlined, kept_last, reduced_dims
 from tracelens.advice.operators.sizes import Sizes, read_sizes
 from tracelens.advice.operators.stages import grouped, inner_in_stages, reduced, stages
 from tracelens.advice.operators.tables import computed_anew
@@ -82,6 +82,8 @@ class Operators:
     """Of a matrix product's kernels, one that only applies bias and scale."""
     few_rows: Bools
     """A kernel for matrix products of few rows."""
+    relaid: Bools
+    """A convolution that runs channels first, of which the compiler asks channels last."""
     recurrent: Bools
     """A recurrent layer."""
     from_host: Bools
@@ -147,6 +149,7 @@ def describe(region: Region) -> Operators:
         twice=split & _reduces_twice(names),
         updates=_updates(trace, operator, names, roles) & (sizes.inputs > 1),
         standalone=_for_library(names, roles) | kernels.match(P.TO_CHANNELS_LAST) | casts,
+        relaid=kernels.match(P.CHANNELS_FIRST) & kept_last(region, names),
         shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS) | split,
         **_copies(region, names, kernels),
         **_flags(names, kernels),

@@ -46,7 +46,7 @@ def find_roles(region: Region, names: Names, kernels: Names, dims: Floats, row: 
     dims: as reduced_dims says. A reduction of unknown dimensions in a single thread block is one to one value."""
     events, operator = region.trace.events, region.trace.links.operator[region.work].astype(np.int64)
     one_value = (dims == 0) | ((dims == 3) & (region.product(A.GRID) == 1))
-    flat = _channels_last(region, names)
+    flat = kept_last(region, names)
     channels_last = bool(flat.any())
     reduces = np.select([one_value, dims == 1], [Role.FULL, Role.COLUMN], Role.ROW)
     kind = kinds(region.trace, region.work)
@@ -88,7 +88,7 @@ def _sorts(role: Int64s, operator: Int64s) -> Bools:
     return mask_of(np.delete(scatters, last), len(role))
 
 
-def _channels_last(region: Region, names: Names) -> Bools:
+def kept_last(region: Region, names: Names) -> Bools:
     """Work of convolutions whose tensors the compiler keeps channels last: in inference those over planes, unless they
     are few in a large graph. [Inductor's decide_layout_opt]"""
     flat = names.match(P.CONVOLUTION) & _over_planes(region)
