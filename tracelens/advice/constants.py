@@ -93,9 +93,10 @@ FILLS: Final = 0.8
 """Share of the device from which a kernel leaves no room for others: its blocks stay as long as it runs. [measured: 17
 kinds of kernels beside their like in graphs, H200: 1.6 to 2.7 times as long, median 1.9]"""
 NODE_SPACING: Final = 0.22 * US
-"""Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 50 steps: 0.14 to 0.3. In 10 of 40
-traced graphs nodes follow at once, with gaps of 0.06 to 0.1 us where the others have 0.26, or 0.42 from memory; other
-graphs of the same steps do not, so it is of the process, and nothing in an eager trace tells]"""
+"""Between kernel nodes of a graph, over the durations of the eager kernels. [H200, 50 steps: 0.14 to 0.3. In 21 of 56
+traced graphs nodes follow at once, with gaps of 0.06 to 0.1 us where the others have 0.26, or 0.42 from memory: in 14
+of 19 compiled ones and in 3 of 17 others on hosts of 3 cores, in 4 of 20 on hosts of more. Other graphs of the same
+kernels do not, and nothing in an eager trace tells]"""
 COLD_NODE_SPACING: Final = 0.4 * US
 """Between kernel nodes of a graph that come from memory, not from the cache. [H200, 9 steps: 0.33 to 0.45]"""
 NODE_FETCH: Final = 8.0 * US
