@@ -225,6 +225,13 @@ def test_a_loop_that_is_left_to_eager_may_call_functions_that_are_compiled() -> 
     assert low < 0.5 * step_ms(looped["eager"])
 
 
+def test_values_read_one_after_another_at_the_end_are_hardly_a_loop() -> None:
+    scores = [beat for name in ("mean", "sum", "amax", "std", "var") for beat in (op(f"aten::{name}", 2), item())]
+    scored = forms(*[pointwise(2, host=30)] * 20, *scores)
+    assert step_ms(scored["compile"]) < 0.9 * step_ms(scored["eager"])
+    assert (scored["compile"].high or 0) > step_ms(scored["eager"])
+
+
 def picked() -> Beat:
     """What a boolean mask picks out: their number is read on the host, inside the operator."""
     found = inside("aten::nonzero", op("aten::nonzero", 2, kernel="DeviceSelect"), item())

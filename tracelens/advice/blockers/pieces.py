@@ -20,9 +20,9 @@ from tracelens.model.nesting import nearest
 
 LOOP: Final = 3
 """More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
-UNLIKE_ROUNDS: Final = 0.5
-"""How likely pieces none of which repeats take what the rounds of a loop do. [judgement; H200, 3 steps: compiled 0.7 to
-1 of the way from code written out, under reduce-overhead 0 to 1]"""
+UNLIKE_ROUNDS: Final = 0.2
+"""How likely pieces none of which repeats take what the rounds of a loop do. [judgement; 0 of 2 steps with more such
+pieces than LOOP, as Dynamo traces their programs, and 0 of 14 with two or three; the rounds of 11 loops repeat]"""
 WRITTEN_OUT: Final = 5
 """Up to so many pieces waits may cut code without a loop, each of whose pieces is compiled. [judgement]"""
 ATEN: Final = re.compile(r"^aten::")
