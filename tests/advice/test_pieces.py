@@ -78,7 +78,7 @@ def test_nothing_to_fuse_on_a_busy_device_is_nothing_to_gain() -> None:
     found = forms(*[gemm(2_000, **small), gemm(2_000, stream=13, **small), item()] * 5)
     assert step_ms(found["compile"]) >= step_ms(found["eager"])
     assert step_ms(found["both"]) >= step_ms(found["eager"])
-    fusing = forms(*[gemm(2_000, **small), pointwise(900, 1 << 25), pointwise(900, 1 << 25), item()] * 5)
+    fusing = forms(*[gemm(2_000, **small), pointwise(900, 1 << 25), pointwise(900, 1 << 25)] * 5, item())
     assert step_ms(fusing["compile"]) < step_ms(fusing["eager"])
 
 
@@ -223,6 +223,17 @@ def test_a_loop_that_is_left_to_eager_may_call_functions_that_are_compiled() -> 
     assert low is not None
     assert step_ms(looped["compile"]) > step_ms(looped["eager"])
     assert low < 0.5 * step_ms(looped["eager"])
+
+
+def test_the_short_body_of_a_loop_keeps_its_device_work_unless_functions_do_it() -> None:
+    def waiting(*rounds: int) -> dict[str, Form]:
+        return forms(*(beat for often in rounds for beat in (*[pointwise(200, 1 << 25)] * often, item())))
+
+    looped, written_out = waiting(8, 8, 8, 8), waiting(6, 7, 9, 10)
+    assert step_ms(looped["compile"]) > step_ms(looped["eager"])
+    assert step_ms(looped["both"]) > step_ms(looped["eager"])
+    assert step_ms(written_out["compile"]) < 0.5 * step_ms(looped["compile"])
+    assert (looped["compile"].low or 0) < step_ms(written_out["compile"])
 
 
 def test_values_read_one_after_another_at_the_end_are_hardly_a_loop() -> None:

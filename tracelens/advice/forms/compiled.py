@@ -245,7 +245,7 @@ def _trees(region: Region, replayed: Estimate, pieces: int, begun: float) -> Est
 
 def in_pieces(eager: Estimate, host: float, share: float, device: float = inf) -> Estimate:
     """A step whose regions are too short to gain on the host: eager, and a share of its host time on top. It takes no
-    longer than its host and its compiled device, so many ns, in turns."""
+    longer than its host and its device, so many ns, in turns."""
     mid = min(eager.mid, host + device) + share * host
     cut = spread(mid, C.BROKEN_SPREAD)
     if device == inf:

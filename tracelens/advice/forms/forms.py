@@ -94,13 +94,14 @@ def _perhaps_eager(
     facts: Facts, blocked: Blocked, compiled: Compiled, now: Estimate, known: tuple[Estimate, Estimate]
 ) -> tuple[Estimate, Estimate]:
     """The two compiled forms, `known` as pieces that are all compiled, of a step that may be a loop which waits in its
-    body. How likely the compiler leaves that to eager, its length tells; few pieces may as well be no loop. Of one that
-    is left to eager the range holds the time with all pieces compiled: functions that its body calls are compiled, and
-    a trace does not tell which."""
+    body. How likely the compiler leaves that to eager, its length tells; few pieces may as well be no loop, and then
+    have less for the device to do. Of one that is left to eager the range holds the time with all pieces compiled:
+    functions that its body calls are compiled, and a trace does not tell which."""
     compile, fused = known
     host = min(facts.region.host * host_scale(facts.region).mid, now.mid)
     turns = len(facts.region.waits) * (C.LAUNCH_LATENCY + C.SYNC_RETURN)
-    device = facts.sustained.mid * compiled.device + turns
+    works = float(facts.region.duration.sum()) if blocked.repeats else compiled.device
+    device = facts.sustained.mid * works + turns
     copies = input_copies(facts.region, facts.bandwidth.rate).mid
     looped = fused.at_least("looped", looped_ns=C.LOOPED_REPLAY * compile.mid)
     looped = looped if blocked.is_loop else replace(looped, low=min(fused.low, looped.low))
