@@ -24,6 +24,10 @@ def test_a_gain_inside_the_range_is_not_advised_beside_much_exposed_communicatio
     assert beside.recommendation.verdict == "neither"
     assert (beside.forms["compile"].step_ms or 0) < 0.95 * (beside.forms["eager"].step_ms or 0)
     assert "First hide communication" in beside.recommendation.summary
+    assert [any(finding.rule == "fusable_chains" for finding in found.findings) for found in (alone, beside)] == [
+        True,
+        False,
+    ]
 
 
 def test_communication_counts_by_its_share_of_the_step_without_the_profiler() -> None:

@@ -11,6 +11,8 @@ from tracelens.advice.rules.rule import SEVERITIES, severity
 
 OF_A_GRAPH: Final = "captured_collectives"
 """The rule that says what a graph would hold."""
+OF_COMPILING: Final = "fusable_chains"
+"""The rule that says to compile."""
 TELLS: Final = {**TOLD, "sync": "sync_points"}
 """By blocker, the rule that tells the same."""
 ALLOWS: Final = "; to repair first, as another form then pays"
@@ -19,10 +21,11 @@ ALLOWS: Final = "; to repair first, as another form then pays"
 def raised(findings: tuple[Finding, ...], advised: Recommendation, now: float | None) -> tuple[Finding, ...]:
     """The findings, of which those to repair first are at least as severe as what the repairs save together of the
     step as it is, in ms without the profiler; and say so where that is the gain of another form. None is of a graph
-    that is not advised."""
+    or of compiling that is not advised, as where communication comes first."""
     after = advised.after_fix
     if advised.verdict == "neither":
-        findings = tuple(finding for finding in findings if finding.rule != OF_A_GRAPH)
+        left = {OF_A_GRAPH} if after and after.verdict != "neither" else {OF_A_GRAPH, OF_COMPILING}
+        findings = tuple(finding for finding in findings if finding.rule not in left)
     if after is None or not now:
         return findings
     rules = {TELLS.get(blocker.id) for blocker in advised.fix_first}
