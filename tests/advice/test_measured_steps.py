@@ -31,6 +31,7 @@ WRONG = {
     "twelfth": 3,
     "thirteenth": 3,
     "fourteenth": 4,
+    "fifteenth": 4,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {
@@ -50,6 +51,7 @@ ERRORS = {
     "twelfth": {"eager": 0.06, "compile": 0.22, "replay": 0.03, "both": 0.08},
     "thirteenth": {"eager": 0.12, "compile": 0.15, "replay": 0.03, "both": 0.12},
     "fourteenth": {"eager": 0.12, "compile": 0.22, "replay": 0.03, "both": 0.12},
+    "fifteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
 }
 """Bounds of the median error."""
 SETS = tuple(ERRORS)
