@@ -46,7 +46,7 @@ def test_the_ranks_have_one_verdict_a_reason_and_a_row_each() -> None:
 def test_the_verdict_comes_with_all_that_a_report_says_of_it() -> None:
     told = plain(judged(waiting_on_host("0", 4), waiting_on_host("1", 6)))
     for said in (
-        "After repair (6 waits for the device a step): ",
+        "Repair first (6 waits for the device a step): both",
         "Replay blocked: 6 waits for the device a step.",
         "By the ranges ",
         "Four ways to run the step",
