@@ -73,3 +73,27 @@ def test_every_layer_below_the_app_does_without_it() -> None:
 
 def test_loading_does_without_pandas() -> None:
     assert loaded_by("import tracelens.loading") & {"pandas", *APP} == set()
+
+
+def test_what_imports_the_rules_may_be_imported_while_another_thread_imports_them() -> None:
+    """As in the app, whose views and whose judging begin side by side."""
+    code = """
+import sys, threading, time
+
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name == "tracelens.advice.rules.allocator_churn":
+            begun.set()
+            time.sleep(1)
+
+import tracelens.advice.choice.snippet, tracelens.advice.forms.forms  # most of what is needed
+begun = threading.Event()
+sys.meta_path.insert(0, Slow())
+rules = threading.Thread(target=__import__, args=("tracelens.advice.rules",))
+rules.start()
+begun.wait()
+import tracelens.advice.choice.job
+rules.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from tracelens.advice.blockers.blockers import Observation
 from tracelens.advice.choice.snippet import Target
 from tracelens.advice.results import Blocker, Form, Recommendation
-from tracelens.advice.rules.late_rank import late_share
-from tracelens.advice.rules.rule import device_ms
+from tracelens.advice.rules import late_rank, rule
 from tracelens.analysis.results import Analysis
 
 
@@ -46,12 +45,12 @@ class Case:
     @property
     def device_ms(self) -> float:
         """Ms of a step in which the device works, as traced."""
-        return self.joint.device_ms if self.joint else device_ms(self.analysis)
+        return self.joint.device_ms if self.joint else rule.device_ms(self.analysis)
 
     @property
     def late_share(self) -> float:
         """Share of the forms' times that collectives wait for a late rank."""
-        return 0.0 if self.joint else late_share(self.analysis)
+        return 0.0 if self.joint else late_rank.late_share(self.analysis)
 
     @property
     def stops(self) -> tuple[Blocker, ...]:

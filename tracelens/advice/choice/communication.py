@@ -5,14 +5,14 @@ from __future__ import annotations
 from tracelens.advice.blockers.blockers import COSTLY
 from tracelens.advice.choice.case import Case
 from tracelens.advice.forms.verdict import HOST_BOUND
-from tracelens.advice.rules.rule import per_step_ms
+from tracelens.advice.rules import rule
 
 
 def exposed(case: Case) -> float:
     """Share of the step without the profiler in communication that nothing hides, which takes the device as long as
     traced."""
     now = case.forms[case.now].step_ms
-    spent_ms = per_step_ms(case.analysis, case.analysis.attribution.parts["kernel"]["communication"])
+    spent_ms = rule.per_step_ms(case.analysis, case.analysis.attribution.parts["kernel"]["communication"])
     waits_ms = case.joint.waits_ms if case.joint else 0.0
     return min(max(spent_ms - waits_ms, 0.0) / now, 1.0) if now else 0.0
 

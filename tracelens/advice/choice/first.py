@@ -7,7 +7,7 @@ from typing import Final
 
 from tracelens.advice.blockers.unproven import TOLD
 from tracelens.advice.results import Finding, Recommendation
-from tracelens.advice.rules.rule import SEVERITIES, severity
+from tracelens.advice.rules import rule
 
 OF_A_GRAPH: Final = "captured_collectives"
 """The rule that says what a graph would hold."""
@@ -29,9 +29,11 @@ def raised(findings: tuple[Finding, ...], advised: Recommendation, now: float | 
     if after is None or not now:
         return findings
     rules = {TELLS.get(blocker.id) for blocker in advised.fix_first}
-    least, why = severity(1 - after.step_ms / now), "" if after.verdict == "neither" else ALLOWS
+    least, why = rule.severity(1 - after.step_ms / now), "" if after.verdict == "neither" else ALLOWS
     return tuple(_at_least(finding, least, why) if finding.rule in rules else finding for finding in findings)
 
 
 def _at_least(finding: Finding, least: str, why: str) -> Finding:
-    return replace(finding, severity=max(finding.severity, least, key=SEVERITIES.index), title=f"{finding.title}{why}")
+    return replace(
+        finding, severity=max(finding.severity, least, key=rule.SEVERITIES.index), title=f"{finding.title}{why}"
+    )

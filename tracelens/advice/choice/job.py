@@ -16,8 +16,7 @@ from tracelens.advice.blockers.blockers import Observation
 from tracelens.advice.choice.case import Case, Joint, Reasoned
 from tracelens.advice.choice.recommend import recommend
 from tracelens.advice.results import Advice, Blocker, Finding, Form, Recommendation
-from tracelens.advice.rules.late_rank import RULE, late_share
-from tracelens.advice.rules.rule import device_ms
+from tracelens.advice.rules import late_rank, rule
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import FORMS
 from tracelens.model.units import NS_PER_MS
@@ -56,7 +55,7 @@ class Rank:
     @property
     def waits_ms(self) -> float:
         """Ms of a step that its collectives wait for later ranks, which no form of this rank shortens."""
-        return late_share(self.analysis) * device_ms(self.analysis)
+        return late_rank.late_share(self.analysis) * rule.device_ms(self.analysis)
 
     @property
     def doubts(self) -> dict[str, float]:
@@ -102,7 +101,7 @@ def judge(ranks: Sequence[Rank], doubts: Mapping[str, float] | None = None) -> J
     # Handles are of one trace each: those of several mean nothing together.
     advised = replace(recommend(case), evidence=())
     waits, latest = _latest(ranks, MATTERS * (case.forms[own].step_ms or 0.0))
-    findings = tuple(found for found in longest.advice.findings if found.rule != RULE.id)
+    findings = tuple(found for found in longest.advice.findings if found.rule != late_rank.RULE.id)
     return Job(advised, own, case.forms, longest, findings, waits, latest)
 
 
@@ -110,7 +109,7 @@ def _joint(ranks: Sequence[Rank], cases: Sequence[Case], at: int, doubts: Mappin
     """What the job's recommendation is made from: the case at the longest rank with what all ranks have together."""
     case = cases[at]
     own = min((rank.doubts for rank in ranks), key=lambda found: prod(found.values()))
-    busiest = max(device_ms(rank.analysis) - rank.waits_ms for rank in ranks)
+    busiest = max(rule.device_ms(rank.analysis) - rank.waits_ms for rank in ranks)
     return replace(
         case,
         forms=_of_all([rank.alone(found.forms) for rank, found in zip(ranks, cases, strict=True)]),
