@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.compiling import BIG, compiled
+from tests.advice.compiling import BIG, compiled, elementwise
 from tests.advice.story import Beat, gemm, op, pointwise
 from tracelens.advice import constants as C
 
@@ -58,10 +58,20 @@ def test_sines_are_computed_anew_for_each_element_that_reads_them() -> None:
     assert tabled("sin", 8, size=1 << 11) == pytest.approx(tabled("exp", 8, size=1 << 11), rel=0.01)
 
 
-def test_a_power_of_a_tensor_is_slower_than_one_of_a_number() -> None:
-    numbers = op("aten::pow", 500, shapes=[[BIG], []], dtypes=["float", "Scalar"], concrete=["", "2.2"])
-    tensors = op("aten::pow", 500, shapes=[[BIG], [BIG]], dtypes=["float", "float"], concrete=["", ""])
-    assert generated(tensors) > 4 * generated(numbers)
+def powers(by: str) -> float:
+    """Of three powers by that number, or by a tensor where it is none."""
+    power = elementwise("aten::pow", BIG, ["float"] * (1 + (not by)), 80, concrete=["", by])
+    return compiled(*[power] * 3, pointwise(40, BIG)).generated
+
+
+@pytest.mark.parametrize("by", ["2.2", "0.28539999999999999", "-0.40000000000000002"])
+def test_a_power_by_a_broken_number_is_a_function_of_the_library(by: str) -> None:
+    assert powers(by) == pytest.approx((3 * C.BROKEN_POWER + C.PLAIN_OPERATOR) * BIG, rel=0.01)
+    assert powers(by) > 2 * max(powers("2"), powers("0.5"))
+
+
+def test_a_power_by_a_tensor_is_slower_than_one_by_a_number() -> None:
+    assert powers("") > 1.3 * powers("2.2")
 
 
 def normalised(kernel: str) -> float:

@@ -201,6 +201,9 @@ SOFTWARE_FUNCTION: Final = 1.2e-3
 steps]"""
 POWER_FUNCTION: Final = 4.0e-3
 """ns per element for each power with an exponent of its own for each element in generated code. [H200, 2 kernels]"""
+BROKEN_POWER: Final = 2.5e-3
+"""ns per element for each power with one exponent that is no whole number and no half: a call of a library's function,
+parts of which fall away for a number that the compiler knows. [Inductor's lowering of pow; H200, 2 kernels]"""
 WINDOW_READ: Final = 0.27e-3
 """ns for each element of a window that generated code reads for an element: through the first cache, in rows that are
 not aligned. [data sheet: 128 bytes a cycle in each of 132 multiprocessors at 1.75 GHz, two accesses a row; H200, 1
