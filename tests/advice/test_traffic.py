@@ -18,6 +18,16 @@ def test_a_kernel_with_nothing_to_join_keeps_its_time(shapes: list[list[int]] | 
     assert found.generated == pytest.approx(500_000)
 
 
+def test_a_long_gather_with_nothing_to_join_keeps_its_time() -> None:
+    def gathered(runs: float, *beats: Beat) -> float:
+        gather = op("aten::index", runs, shapes=[[1 << 10], []], dtypes=["float", ""])
+        return compiled(op("aten::sort", 2_000), gather, *beats).generated
+
+    assert gathered(500) == pytest.approx(500_000)
+    assert gathered(500, pointwise(60, 1 << 10)) < 500_000
+    assert gathered(7) < 7_000
+
+
 def test_kernels_that_join_move_less_than_before() -> None:
     assert compiled(*[pointwise(500, BIG)] * 2).generated < 500_000
 
@@ -156,7 +166,7 @@ def test_a_sum_that_is_normalised_is_stored_beside() -> None:
 
 
 def test_rows_read_by_unknown_indices_are_as_many_as_the_next_work_takes() -> None:
-    gather = op("aten::index", 300, shapes=[[1 << 10, 512], []], dtypes=["float", ""])
+    gather = op("aten::index", 7, shapes=[[1 << 10, 512], []], dtypes=["float", ""])
     few, many = (op("aten::neg", 300, shapes=[[rows, 512]], dtypes=["float"]) for rows in (256, 1 << 16))
     assert compiled(gather, many).generated > 10 * compiled(gather, few).generated
     assert compiled(gather, gemm(5), many).generated > 10 * compiled(gather, gemm(5), few).generated

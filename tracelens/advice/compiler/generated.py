@@ -77,9 +77,10 @@ class Generated:
 
     def _alone(self) -> Bools:
         """The pointwise kernels of a step in which no kernel has another to join: generated, each moves what it moved
-        before."""
+        before. So do long gathers that nothing joins, from places as far apart."""
         pointwise = (self.role == Role.POINTWISE) & ~self.operators.casts[self.work]
-        return self._any(pointwise) & (len(self.first) == len(self.operators.role))
+        gathers = self.operators.gathers[self.work] & (self.duration > C.STREAMING_KERNEL)
+        return (self._sum(~gathers) == 0) | (self._any(pointwise) & (len(self.first) == len(self.operators.role)))
 
     def _traffic(self) -> Floats:
         """Bytes: external reads, and one write unless all is reduced, of the largest tensor as it comes and goes.
