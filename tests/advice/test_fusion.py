@@ -49,6 +49,12 @@ def test_copies_on_the_device_fuse() -> None:
     assert compiled(pointwise(), copy, pointwise()).generated_kernels == 1
 
 
+@pytest.mark.parametrize(("kept", "kernels"), [(95, 1), (85, 2)])
+def test_differences_of_neighbours_are_computed_with_their_source(kept: int, kernels: int) -> None:
+    source, change = pointwise(50, BIG), elementwise("aten::sub", kept * BIG // 100, ["float"] * 2)
+    assert compiled(source, change).generated_kernels == kernels
+
+
 def test_slices_are_computed_with_their_source() -> None:
     assert compiled(pointwise(100, 3 * BIG), pointwise(40, BIG), pointwise(40, BIG)).generated_kernels == 1
     assert compiled(pointwise(100, 7 * BIG), pointwise(40, BIG), pointwise(40, BIG)).generated_kernels == 2

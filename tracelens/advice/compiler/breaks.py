@@ -16,6 +16,8 @@ from tracelens.model.masks import run_starts
 
 EQUAL_PARTS: Final = (2, 3, 4)
 """Equal parts that a tensor is read in."""
+EDGES: Final = 0.1
+"""Share of a tensor that its edges are at most, which differences of neighbours lose. [judgement]"""
 
 
 def breaks(operators: Operators, fused: Int64s) -> Bools:
@@ -176,10 +178,10 @@ def _run_end(elements: Floats) -> Int64s:
 
 
 def _slices(operators: Operators, fused: Int64s, size_before: Floats) -> Bools:
-    """Whether work computes on a half, third or quarter of the tensor before, as on its slices; casts rather bring a
-    tensor of their own."""
+    """Whether work computes on a half, third or quarter of the tensor before, as on its slices, or on all but its
+    edges; casts rather bring a tensor of their own."""
     parts = size_before / np.maximum(operators.elements[fused], 1)
-    return ~operators.casts[fused] & np.isin(parts, EQUAL_PARTS)
+    return ~operators.casts[fused] & (np.isin(parts, EQUAL_PARTS) | ((parts > 1) & (parts < 1 + EDGES)))
 
 
 def _after_reduction(operators: Operators, fused: Int64s) -> Bools:
