@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.advice.story import H200, Beat, analysis, facts, gemm, op, pointwise, upload
 from tracelens.advice import advise
-from tracelens.advice.constants import DEVICE_SPREAD, NARROW_SLOWDOWN, POWER_SLOWDOWN, UNPINNED_SPREAD
+from tracelens.advice import constants as C
 
 BIG = 1 << 24
 
@@ -13,13 +15,28 @@ def slowdown(*beats: Beat) -> float:
     return facts(*beats).sustained.mid
 
 
-def test_nothing_but_large_products_runs_slower() -> None:
-    assert slowdown(*[gemm(500)] * 4) == 1 + POWER_SLOWDOWN
+def expected(rate: float) -> float:
+    """Slowdown of nothing but products at so many operations per ns."""
+    return 1 + C.POWER_SLOWDOWN * (rate - C.POWER_FROM)
+
+
+@pytest.mark.parametrize("us", [300, 200, 160])
+def test_the_faster_products_run_the_more_the_power_limit_slows_them(us: float) -> None:
+    rate = 2 * 4096**3 / (1000 * us)
+    assert slowdown(*[gemm(us)] * 4) == pytest.approx(expected(rate))
+
+
+def test_products_of_few_operations_a_second_keep_their_time() -> None:
+    assert slowdown(*[gemm(500)] * 4) == 1
+
+
+def test_no_product_counts_as_faster_than_the_device() -> None:
+    assert slowdown(*[gemm(50)] * 4) == pytest.approx(expected(C.PEAK_RATE))
 
 
 def test_other_work_lets_the_device_cool() -> None:
-    assert slowdown(*[gemm(500), pointwise(300, BIG)] * 4) == 1
-    assert 1 < slowdown(*[gemm(500), pointwise(50, BIG)] * 4) < 1 + POWER_SLOWDOWN
+    assert slowdown(*[gemm(200), pointwise(120, BIG)] * 4) == 1
+    assert 1 < slowdown(*[gemm(200), pointwise(20, BIG)] * 4) < slowdown(*[gemm(200)] * 4)
 
 
 def test_products_bound_by_memory_keep_their_time() -> None:
@@ -30,27 +47,37 @@ def test_products_bound_by_memory_keep_their_time() -> None:
 def test_small_and_single_precision_products_keep_their_time() -> None:
     single = op("aten::mm", 500, shapes=[[4096, 4096]] * 2, dtypes=["float"] * 2)
     assert slowdown(*[single] * 4) == 1
-    assert slowdown(*[gemm(500, grid=[4, 1, 1])] * 4) == 1
+    assert slowdown(*[gemm(200, grid=[4, 1, 1])] * 4) == 1
 
 
-def test_attention_is_dense_work() -> None:
-    shapes = {"shapes": [[2, 16, 8192, 128]] * 3, "dtypes": ["c10::BFloat16"] * 3}
-    attention = op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", **shapes)
-    assert slowdown(attention, attention) == 1 + POWER_SLOWDOWN
+def test_attention_takes_power_by_the_width_of_its_heads() -> None:
+    def attention(head: int) -> Beat:
+        shapes, dtypes = [[2, 16, 8192, head]] * 3, ["c10::BFloat16"] * 3
+        return op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", shapes=shapes, dtypes=dtypes)
+
+    assert slowdown(*[attention(128)] * 2) == pytest.approx(expected(C.ATTENTION_RATE))
+    assert slowdown(*[attention(64)] * 2) == pytest.approx(expected(C.NARROW_RATE))
+    assert expected(C.NARROW_RATE) < slowdown(attention(64), attention(128)) < expected(C.ATTENTION_RATE)
 
 
-def test_attention_of_narrow_heads_takes_less_power() -> None:
-    shapes, dtypes = [[4, 8, 65_536, 64]] * 3, ["c10::BFloat16"] * 3
-    attention = op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", shapes=shapes, dtypes=dtypes)
-    assert slowdown(attention, attention) == 1 + NARROW_SLOWDOWN
-    assert 1 + NARROW_SLOWDOWN < slowdown(attention, gemm(900)) < 1 + POWER_SLOWDOWN
+@pytest.mark.parametrize(
+    ("kernel", "rate"),
+    [
+        ("sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc", C.DENSE_RATE),
+        ("cutlass_tensorop_bf16_s16816fprop_optimized_bf16_128x128_32x5_nhwc_align8", C.NARROW_RATE),
+    ],
+)
+def test_convolutions_take_power_by_the_instructions_of_their_kernel(kernel: str, rate: float) -> None:
+    shapes, dtypes = [[8, 128, 256, 256], [256, 128, 7, 7]], ["c10::BFloat16"] * 2
+    convolution = op("aten::cudnn_convolution", 3500, kernel=kernel, shapes=shapes, dtypes=dtypes)
+    assert slowdown(convolution, convolution) == pytest.approx(expected(rate))
 
 
 def test_another_device_keeps_its_traced_time_with_room_for_its_limit() -> None:
     other = {"deviceProperties": [{"id": 0, **H200, "name": "AMD Instinct MI300X"}]}
     factor = facts(*[gemm(500)] * 4, **other).sustained
     assert factor.mid == 1
-    assert factor.high == 1 + POWER_SLOWDOWN
+    assert factor.high == pytest.approx(1 + C.POWER_REACH * (expected(C.DENSE_RATE) - 1))
 
 
 def test_copies_of_unpinned_memory_take_longer_or_shorter_in_another_process() -> None:
@@ -58,8 +85,8 @@ def test_copies_of_unpinned_memory_take_longer_or_shorter_in_another_process() -
         return [upload(f"HtoD ({kind} -> Device)", 900), op("aten::sort", 100, kernel="sortKernel")]
 
     pinned, unpinned = (facts(*step(kind)).sustained for kind in ("Pinned", "Pageable"))
-    assert (pinned.low, pinned.high) == DEVICE_SPREAD
-    assert UNPINNED_SPREAD[0] < unpinned.low < 0.8 * pinned.mid
-    assert 1.3 * pinned.mid < unpinned.high < UNPINNED_SPREAD[1]
+    assert (pinned.low, pinned.high) == C.DEVICE_SPREAD
+    assert C.UNPINNED_SPREAD[0] < unpinned.low < 0.8 * pinned.mid
+    assert 1.3 * pinned.mid < unpinned.high < C.UNPINNED_SPREAD[1]
     eager = advise(analysis(*step("Pageable") * 3)).forms["eager"]
     assert (eager.high or 0) > 1.3 * (eager.step_ms or 0)

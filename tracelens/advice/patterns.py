@@ -145,6 +145,8 @@ FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
 """Copies from the host."""
 PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)
 """Copies from or to memory that is not pinned."""
+OLDER_INSTRUCTIONS: Final = re.compile(r"sm80|cutlass_80|s16816|ampere_")
+"""Kernels by the matrix instructions of the generation before the device's own."""
 CONVERTS: Final = re.compile(r"^(?:to|_to_copy)$")
 """Operators that copy into a tensor of their own."""
 HARDWARE: Final = re.compile(
