@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import pytest
 
@@ -198,7 +199,7 @@ def test_recording_many_operators_takes_more_of_the_hosts_time() -> None:
 
 def test_a_product_copies_its_dense_matrix_or_the_smaller_of_two() -> None:
     def copies(kernel: str) -> float:
-        shapes = {"shapes": [[64, 4096], [4096, 4096]], "dtypes": ["float", "float"]}
+        shapes: dict[str, Any] = {"shapes": [[64, 4096], [4096, 4096]], "dtypes": ["float", "float"]}
         return input_copies(region_of(op("aten::mm", 50, kernel=kernel, **shapes)), 4_000.0).mid
 
     assert copies("cusparse::csrmm_alg2_kernel") == pytest.approx(C.INPUT_COPY + 2 * 4096 * 4096 * 4 / 4_000)
@@ -236,6 +237,14 @@ def test_a_graph_of_short_branches_takes_the_launch_of_each_node() -> None:
     assert branched.mid == pytest.approx(400 * C.BRANCHED_NODE, abs=C.REPLAY_FLOOR[1])
 
 
+def test_a_host_of_slow_launch_calls_launches_the_nodes_of_branches_slowly() -> None:
+    region = region_of(*[pointwise(0.5, stream=7 + at % 8, grid=SMALL, host=200) for at in range(400)])
+    usual, slow = replace(region, call=C.REFERENCE_CALL), replace(region, call=1.5 * C.REFERENCE_CALL)
+    assert replay_floor(slow) == replay_floor(usual)
+    nodes = (replay_floor(host, 400) - replay_floor(host) for host in (usual, slow))
+    assert tuple(nodes) == pytest.approx((400 * C.BRANCHED_NODE, 400 * C.BRANCHED_NODE * 1.5**C.GAUGE_POWER))
+
+
 def test_a_second_stream_that_waits_for_nothing_has_inputs_of_its_own() -> None:
     def beside(size: int) -> Region:
         own = op("aten::mean", 200, stream=13, shapes=[[size]], dtypes=["float"], grid=SMALL)
@@ -265,7 +274,7 @@ def test_each_tensor_of_a_list_is_copied_on_its_own() -> None:
 
 def test_the_same_call_on_nothing_but_one_tensor_is_of_another_tensor() -> None:
     def beside(name: str, setting: str) -> float:
-        given = {"shapes": [[1 << 20], []], "dtypes": ["float", "Scalar"], "grid": SMALL}
+        given: dict[str, Any] = {"shapes": [[1 << 20], []], "dtypes": ["float", "Scalar"], "grid": SMALL}
         side, home = (
             op(name, 200, stream=13, concrete=["", setting], **given),
             op("aten::pow", 200, **given, concrete=["", "2"]),

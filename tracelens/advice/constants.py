@@ -118,9 +118,10 @@ INPUT_LAUNCH: Final = 7.0 * US
 """Host time of the copy into each further static input. [H200, 1 step that its host limits: 9; another of five: at
 most 6]"""
 BRANCHED_NODE: Final = 0.55 * US
-"""Host time to launch each node of a graph of several streams: the call hands over branch after branch, and each begins
-only then, as traced. A graph that is one chain is launched at once. [H200, 1 step that this limits: 0.63; 4 others of
-nodes as short: at most 0.5 to 0.9]"""
+"""Time of the host of the reference call to launch each node of a graph of several streams: the call hands over branch
+after branch, and each begins only then, as traced. A graph that is one chain is launched at once. [H200, 4 steps that
+this limits, at their own calls: 0.53 to 0.63, where the times themselves are 0.6 to 0.87; 5 others of nodes as short:
+at most 0.5 to 0.8]"""
 INPUT_COPY: Final = 1.5 * US
 """Fixed cost of copying an input into its static buffer. [H200; steps of 16 and of 48 inputs: 1.8]"""
 DEVICE_SPREAD: Final = (0.96, 1.04)

@@ -106,10 +106,12 @@ def _least_outside(region: Region, traced: float) -> float:
 
 def replay_floor(region: Region, branched: int = 0) -> float:
     """Host time in ns of one replay, which launches as often as two operators: a copy of an input, the graph. Further
-    inputs are copied as well, and a graph of several streams takes longer to launch by each of its `branched` nodes."""
+    inputs are copied as well, and a graph of several streams takes longer to launch by each of its `branched` nodes, as
+    long as this host's calls tell."""
     low, high = C.REPLAY_FLOOR
     least = min(max(2 * within_scale(region).mid * region.host / max(len(region), 1), low), high)
-    return least + C.INPUT_LAUNCH * (count_inputs(region) - 1) + C.BRANCHED_NODE * branched
+    further = C.INPUT_LAUNCH * (count_inputs(region) - 1)
+    return least + further + C.BRANCHED_NODE * branched / launch_gauge(region)
 
 
 def at_floor(replayed: Estimate, region: Region, branched: int = 0) -> Estimate:
