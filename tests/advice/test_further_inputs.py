@@ -45,7 +45,8 @@ def test_behind_what_gives_a_tensor_of_another_size_nothing_is_told(name: str) -
 
 
 def test_a_part_of_a_tensor_was_made_with_it() -> None:
-    assert copies(FIRST, part([2, *LARGE]), SCALED) == copies(FIRST)
+    taken = part([2, *LARGE])
+    assert copies(FIRST, taken, SCALED, taken, SCALED) == copies(FIRST, taken, op("aten::exp", 200, shapes=[LARGE]))
     assert copies(FIRST, part(LARGE), SCALED) > copies(FIRST)
 
 
@@ -67,3 +68,50 @@ def test_inputs_and_their_copies_fit_into_the_devices_memory(memory: dict[str, i
     device = [{"id": 0, **H200, **memory}]
     assert copies(expanded, deviceProperties=device) == pytest.approx(C.INPUT_COPY + most / RATE)
     assert copies(FIRST, deviceProperties=device) == copies(FIRST)
+
+
+def pair(name: str, *sizes: list[int]) -> Beat:
+    """An operator on tensors of these dimensions."""
+    return op(name, 5, shapes=list(sizes), dtypes=["float"] * len(sizes))
+
+
+@pytest.mark.parametrize("loss", ["aten::mse_loss", "aten::smooth_l1_loss", "aten::binary_cross_entropy_with_logits"])
+def test_what_a_loss_compares_with_is_an_input(loss: str) -> None:
+    model = op("aten::mm", 200, shapes=[SMALL, [1, 1 << 18]], dtypes=["float", "float"])
+    read = C.INPUT_COPY + 2 * 4 * (1 << 24) / RATE
+    assert copies(FIRST, model, pair(loss, LARGE, LARGE)) - copies(FIRST, model) == pytest.approx(read)
+    assert copies(FIRST, model, *[pair(loss, LARGE, LARGE)] * 2) == copies(FIRST, model, pair(loss, LARGE, LARGE))
+
+
+def test_a_class_to_be_told_may_be_an_index_sequence() -> None:
+    classes = op("aten::cross_entropy_loss", 5, shapes=[LARGE, [64]], dtypes=["float", "long int"])
+    assert copies(FIRST, classes) == copies(FIRST)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "abs", "neg", "reciprocal"])
+def test_two_powers_of_one_tensor_are_no_pair(name: str) -> None:
+    first = pair(f"aten::{name}", SMALL)
+    both = pair("aten::div", SMALL, SMALL)
+    assert copies(first, both) - copies(first) == pytest.approx(C.INPUT_COPY + 2 * 4 * 64 / RATE)
+    assert copies(first, both, both) == copies(first, both)
+
+
+@pytest.mark.parametrize("name", ["exp", "neg_", "sigmoid", "add"])
+def test_a_tensor_and_what_was_made_of_it_are_a_pair(name: str) -> None:
+    first = pair(f"aten::{name}", SMALL)
+    assert copies(first, pair("aten::sub", SMALL, SMALL)) == copies(first)
+
+
+def test_a_state_that_is_updated_in_place_is_no_input() -> None:
+    decayed = pair("aten::mul", SMALL), pair("aten::add", SMALL, SMALL)
+    assert copies(*decayed, pair("aten::mul_", SMALL)) == copies(decayed[0])
+    assert copies(*decayed, pair("aten::mul", SMALL)) > copies(decayed[0])
+
+
+def test_a_larger_tensor_taken_apart_is_an_input() -> None:
+    taken = [2, *LARGE]
+    first = pair("aten::exp", LARGE)
+    behind = copies(first, part(taken), pair("aten::square", LARGE)) - copies(first)
+    assert behind == pytest.approx(C.INPUT_COPY + 2 * 4 * (2 << 24) / RATE)
+    again = copies(first, *[part(taken), pair("aten::square", LARGE)] * 2) - copies(first)
+    assert again == behind

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import zip_longest
 from math import prod
 from typing import Final
 
 import numpy as np
 
 from tracelens.advice import constants as C
-from tracelens.advice.arguments import Json, parsed, tensors, whole_numbers, width
+from tracelens.advice.arguments import Json, tensors, width
 from tracelens.advice.estimate import Estimate
+from tracelens.advice.forms.further import further_inputs
+from tracelens.advice.forms.reads import argument_of, arguments_of, filled, name_of, outermost, taken_apart
 from tracelens.advice.patterns import POINTWISE_PAIR, SPARSE
 from tracelens.advice.step.dependencies import main_stream
 from tracelens.advice.step.region import Region
 from tracelens.model import arguments as A
-from tracelens.model.events import ABSENT, Category, Int64s, Trace
+from tracelens.model.events import ABSENT, Int64s
 from tracelens.model.names import named
-from tracelens.model.once import once
 
 OF_TWO: Final = re.compile(r"^(?:mm|matmul|mv)$")
 """Products whose arguments' order does not tell which is the input; the table of parameters is rather the larger."""
@@ -27,18 +27,8 @@ BATCHED: Final = re.compile(r"bmm|matmul|attention")
 """Products of which every argument is an input if none is a matrix of parameters."""
 TABLE_FIRST: Final = re.compile(r"embedding|^index|gather|take")
 """Operators whose first argument is a table of parameters; the input follows it."""
-VIEW: Final = re.compile(r"^aten::as_strided$")
-"""The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
 UPDATES: Final = re.compile(r"^_foreach")
 """Operators on lists of what is updated in place, hardly inputs one by one."""
-
-SHAPED: Final = re.compile(
-    r"^(?:to|_to_copy|clone|contiguous|cumsum|exp|log|log1p|neg|abs|sqrt|rsqrt|square|pow|sin|cos|tanh|sigmoid|softplus|relu|silu"
-    r"|gelu|clamp|clamp_min|clamp_max|masked_fill|rsub|softmax|log_softmax)_?$"
-)
-"""Operators whose result is as large as their argument."""
-FIRST_WORK: Final = 32
-"""Pieces of work at the step's start among whose operators more inputs are looked for."""
 
 COPY_SPREAD: Final = (0.5, 2.0)
 """Range of the time of those copies around its estimate, as which tensors are inputs is a guess. [judgement]"""
@@ -81,7 +71,7 @@ def _fitting(region: Region, read: list[int]) -> float:
 def _untold(region: Region) -> float:
     """What copying inputs may take on top where their sizes are not recorded, in ns: as long as the step's first
     kernel, which reads inputs and mostly writes about as much."""
-    told = any(_tensors(_arguments(region, row)[0]) for row in _readers(region))
+    told = any(filled(arguments_of(region, row)[0]) for row in _readers(region))
     return 0.0 if told or not len(region) else float(region.duration[0])
 
 
@@ -91,55 +81,19 @@ def _input_bytes(region: Region) -> list[int]:
         return []
     alike: dict[str, list[int]] = {}
     for row in _readers(region):
-        alike.setdefault(str(_tensors(_arguments(region, row)[0])), []).append(row)
+        alike.setdefault(str(filled(arguments_of(region, row)[0])), []).append(row)
     read = [row for rows in alike.values() for row in rows[: _apart(region, rows)]]
     # A sparse matrix's shape does not tell its size; the dense one comes last.
     multiply = region.trace.links.operator[region.work[named(region.trace, region.work, SPARSE)]]
-    sparse = {_outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
-    return [size for row in read for size in _held(region, row, sparse=row in sparse)] + _further(region)
-
-
-def _further(region: Region) -> list[int]:
-    """Bytes of each tensor that one of the step's first operators reads whole beside another one, and that none before
-    could have made: they all give tensors as large as what they read. Parts of a tensor were made as one, and what
-    reads no tensor, such as an index sequence, makes one for the next operator."""
-    created, made = False, set[int]()
-    parts: set[str] = set()
-    found: list[int] = []
-    for row in _first_operators(region):
-        shapes, dtypes = _arguments(region, row)
-        parts |= {part for part, size in _whole(region, row).items() if size > prod(whole_numbers(part))}
-        sizes = [max(map(prod, tensors(shape)), default=0) for shape in shapes]
-        pair = POINTWISE_PAIR.match(_name(region, row))
-        if shapes and not any(sizes):
-            created = True
-            continue
-        if not (pair or SHAPED.match(_name(region, row))) or not any(sizes):
-            break
-        whole = _broadcast(_tensors(shapes))
-        known = created or whole in made or not made
-        if pair and whole in sizes and not known and str(shapes[sizes.index(whole)]) not in parts:
-            found.append(whole * width(dtypes, sizes.index(whole)))
-        created, made = False, made | {whole, *sizes}
-    return found
-
-
-def _first_operators(region: Region) -> list[int]:
-    """Rows of the operators, as user code called them, that launched the step's first work."""
-    operators = region.trace.links.operator[region.work[:FIRST_WORK]].tolist()
-    return list(dict.fromkeys(_outermost(region, row) for row in operators if row != ABSENT))
-
-
-def _broadcast(shapes: list[list[int]]) -> int:
-    """Elements of what tensors of these dimensions give together."""
-    return prod(map(max, zip_longest(*(dims[::-1] for dims in shapes), fillvalue=1)))
+    sparse = {outermost(region, row) for row in np.unique(multiply[multiply != ABSENT]).tolist()}
+    return [size for row in read for size in _held(region, row, sparse=row in sparse)] + further_inputs(region)
 
 
 def _apart(region: Region, rows: list[int]) -> int:
     """How many tensors operators that read alike read: one, or one for each call of an operator of nothing but that
     tensor, as the same call on the same tensor would give the same result."""
-    alone = [row for row in rows if len(_tensors(_arguments(region, row)[0])) == 1 and not _whole(region, row)]
-    calls = Counter(f"{_name(region, row)}{_argument(region, A.CONCRETE, row)}" for row in alone)
+    alone = [row for row in rows if len(filled(arguments_of(region, row)[0])) == 1 and not taken_apart(region, row)]
+    calls = Counter(f"{name_of(region, row)}{argument_of(region, A.CONCRETE, row)}" for row in alone)
     return max(calls.values(), default=1)
 
 
@@ -147,10 +101,10 @@ def _read_again(region: Region) -> list[list[int]]:
     """Bytes that the first operator after each wait reads, where it reads a tensor shaped like an input."""
     if A.SHAPES not in region.trace.args:
         return []
-    inputs = [dims for row in _readers(region) for dims in _tensors(_arguments(region, row)[0])]
+    inputs = [dims for row in _readers(region) for dims in filled(arguments_of(region, row)[0])]
     first = region.trace.links.operator[region.work[region.waits[region.waits < len(region)]]]
-    rows = [_outermost(region, row) for row in first.tolist() if row != ABSENT]
-    alike = [row for row in rows if any(dims in inputs for dims in _tensors(_arguments(region, row)[0]))]
+    rows = [outermost(region, row) for row in first.tolist() if row != ABSENT]
+    alike = [row for row in rows if any(dims in inputs for dims in filled(arguments_of(region, row)[0]))]
     return [_held(region, row) for row in alike]
 
 
@@ -158,11 +112,11 @@ def _readers(region: Region) -> list[int]:
     """Rows of the operators, as user code called them, that read inputs first."""
     operators = [row for row in region.trace.links.operator[region.work].tolist() if row != ABSENT][:1]
     operators += [row for row in region.trace.links.operator[region.work[_heads(region)]].tolist() if row != ABSENT]
-    return [_outermost(region, operator) for operator in dict.fromkeys(operators)]
+    return [outermost(region, operator) for operator in dict.fromkeys(operators)]
 
 
 def _held(region: Region, row: int, *, sparse: bool = False) -> list[int]:
-    return _activations(_name(region, row), _whole(region, row), *_arguments(region, row), sparse=sparse)
+    return _activations(name_of(region, row), taken_apart(region, row), *arguments_of(region, row), sparse=sparse)
 
 
 def _heads(region: Region) -> list[int]:
@@ -177,57 +131,6 @@ def _unheld(region: Region, at: int, before: Int64s) -> bool:
     """Whether some of the rows of work before, or all that there is, ran on while this began."""
     events = region.trace.events
     return not len(before) or bool(events.end[before].max() > events.start[region.work[at]])
-
-
-def _name(region: Region, operator: int) -> str:
-    return region.trace.names[int(region.trace.events.name[operator])].removeprefix("aten::")
-
-
-def _outermost(region: Region, row: int) -> int:
-    """The outermost aten operator around an operator: the one that the user's code called."""
-    trace = region.trace
-    while True:
-        parent = int(trace.links.parent[row])
-        if parent == ABSENT or trace.events.category[parent] != Category.OPERATOR:
-            return row
-        if not trace.names[int(trace.events.name[parent])].startswith("aten::"):
-            return row
-        row = parent
-
-
-def _arguments(region: Region, row: int) -> tuple[list[Json], list[Json]]:
-    """Shapes and element types of an operator's arguments; [] where not recorded."""
-    return _argument(region, A.SHAPES, row), _argument(region, A.DTYPES, row)
-
-
-def _argument(region: Region, key: str, row: int) -> list[Json]:
-    column = region.trace.args.get(key)
-    return parsed(region.trace, int(column.at(np.array([row]))[0])) if column is not None else []
-
-
-def _whole(region: Region, row: int) -> dict[str, int]:
-    """Elements of the tensors that views since the last launch took parts of, by the shape of the part."""
-    start, (launched, views) = region.trace.events.start, _launches_and_views(region.trace)
-    since = launched[launched < start[row]].max(initial=0)
-    whole: dict[str, int] = {}
-    for view in views[(start[views] > since) & (start[views] < start[row])].tolist():
-        shapes, sizes = tensors(_argument(region, A.SHAPES, view)), _argument(region, A.CONCRETE, view)[1:2]
-        if shapes and sizes and isinstance(sizes[0], str):
-            whole.setdefault(sizes[0], whole.get(str(shapes[0]), prod(shapes[0])))
-    return whole
-
-
-@once
-def _launches_and_views(trace: Trace) -> tuple[Int64s, Int64s]:
-    """Starts of the calls that launched work, one for each piece of it, and rows of the views."""
-    events, launch = trace.events, trace.links.launch
-    operators = np.flatnonzero(events.category == Category.OPERATOR)
-    return events.start.take(launch[np.flatnonzero(launch != ABSENT)]), operators[named(trace, operators, VIEW)]
-
-
-def _tensors(shapes: list[Json]) -> list[list[int]]:
-    """Dimensions of the arguments that hold something."""
-    return [dims for shape in shapes for dims in tensors(shape) if prod(dims)]
 
 
 def _activations(

@@ -1,0 +1,152 @@
+"""Inputs that others than the step's first operator read, by what operators before could have made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from tracelens.advice.arguments import Json, tensors, whole_numbers, width
+from tracelens.advice.forms.reads import arguments_of, filled, name_of, outermost, taken_apart
+from tracelens.advice.patterns import POINTWISE_PAIR
+from tracelens.advice.step.region import Region
+from tracelens.model.events import ABSENT, Category, Int64s, Trace
+from tracelens.model.names import named
+from tracelens.model.once import once
+
+SHAPED: Final = re.compile(
+    r"^(?:to|_to_copy|clone|contiguous|cumsum|exp|log|log1p|neg|abs|sqrt|rsqrt|reciprocal|square|pow|sin|cos|tanh|sigmoid"
+    r"|softplus|relu|silu|gelu|clamp|clamp_min|clamp_max|masked_fill|rsub|softmax|log_softmax)_?$"
+)
+"""Operators whose result is as large as their argument."""
+POWER_OF_ONE: Final = re.compile(r"^(?:mul|div|neg|abs|sqrt|rsqrt|reciprocal)$")
+"""Operators that make powers of the one tensor that they read, but for a factor."""
+IN_PLACE: Final = re.compile(r"[^_]_$")
+"""Operators that write over their first argument."""
+LIKE: Final = re.compile(r"_like$")
+"""Operators that read but the shape of a tensor, and make a new one."""
+COMPARED: Final = re.compile(
+    r"^aten::(?:mse_loss|(?:smooth_)?l1_loss|huber_loss|soft_margin_loss|binary_cross_entropy(?:_with_logits)?)$"
+)
+"""Losses, element by element, of a result and of what it should have been."""
+FIRST_WORK: Final = 32
+"""Pieces of work at the step's start among whose operators more inputs are looked for."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What an operator reads: elements of each argument, of all broadcast together, and of what views took apart."""
+
+    name: str
+    shapes: list[Json]
+    dtypes: list[Json]
+    parts: dict[str, int]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [max(map(prod, tensors(shape)), default=0) for shape in self.shapes]
+
+    @property
+    def whole(self) -> int:
+        """Elements of what tensors of these dimensions give together."""
+        return prod(map(max, zip_longest(*(dims[::-1] for dims in filled(self.shapes)), fillvalue=1)))
+
+    @property
+    def taken(self) -> set[int]:
+        """Elements of the tensors that views took parts of."""
+        return {size for part, size in self.parts.items() if size > prod(whole_numbers(part))}
+
+
+@dataclass
+class _Seen:
+    """Elements of the tensors that operators before read or made, and the shapes of parts of those."""
+
+    states: set[int]
+    """Elements of the tensors that the step updates in place: parameters and the like, which are no inputs."""
+    made: set[int] = field(default_factory=set[int])
+    parts: set[str] = field(default_factory=set[str])
+    created: bool = False
+    powers: int = 0
+    """Elements of the one tensor of which operators before made nothing but powers; 0 where they made more."""
+
+    def news(self, read: _Read) -> Iterator[int]:
+        """Bytes of the tensors among what an operator reads that none before could have made."""
+        if self.made:
+            yield from (size * width(read.dtypes, 0) for size in read.taken if size > max(self.made))
+        sizes, whole = read.sizes, read.whole
+        if not POINTWISE_PAIR.match(read.name) or whole not in sizes or self.created:
+            return
+        at = sizes.index(whole)
+        unmade = bool(self.made) and whole not in self.made and str(read.shapes[at]) not in self.parts
+        if unmade or (self.powers == whole and sizes.count(whole) > 1 and whole not in self.states):
+            yield whole * width(read.dtypes, at)
+
+    def add(self, read: _Read) -> None:
+        """Take an operator's arguments and its result for made."""
+        one = len(filled(read.shapes)) == 1 and not read.parts and POWER_OF_ONE.match(read.name)
+        self.powers = read.whole if one and (self.powers == read.whole or not self.made) else 0
+        self.made |= {read.whole, *read.sizes, *read.taken}
+        self.created = False
+
+
+def further_inputs(region: Region) -> list[int]:
+    """Bytes of each input that others than the step's first operators read: beside another tensor, or to compare."""
+    return [*_beside(region), *_compared(region)]
+
+
+def _beside(region: Region) -> Iterator[int]:
+    """Bytes of each tensor that one of the step's first operators reads and that none before could have made.
+
+    They all give tensors as large as what they read, so one of another size is an input, and so is one taken apart that
+    is larger. A part of a tensor was made with it, and what reads no tensor, such as an index sequence, makes one for
+    the next operator. Two powers of one tensor give a third together, or its multiple: nobody writes that as a pair, so
+    one of the two is of another."""
+    reads = _first_reads(region)
+    seen = _Seen({read.sizes[0] for read in reads if IN_PLACE.search(read.name) and read.sizes})
+    for read in reads:
+        seen.parts |= {part for part, size in read.parts.items() if size > prod(whole_numbers(part))}
+        if LIKE.search(read.name) or (read.shapes and not any(read.sizes)):
+            seen.made, seen.created = seen.made | read.taken, True
+            continue
+        if not (POINTWISE_PAIR.match(read.name) or SHAPED.match(read.name)) or not any(read.sizes):
+            return
+        yield from seen.news(read)
+        seen.add(read)
+
+
+def _first_reads(region: Region) -> list[_Read]:
+    """What the operators read, as user code called them, that launched the step's first work."""
+    operators = region.trace.links.operator[region.work[:FIRST_WORK]].tolist()
+    rows = dict.fromkeys(outermost(region, row) for row in operators if row != ABSENT)
+    return [_Read(name_of(region, row), *arguments_of(region, row), taken_apart(region, row)) for row in rows]
+
+
+def _compared(region: Region) -> list[int]:
+    """Bytes of what losses compare results with, once for each shape: mostly a part of the batch."""
+    given = [arguments_of(region, row) for row in _losses(region).tolist()]
+    targets = {str(shapes[1]): (shapes[1], width(dtypes, 1)) for shapes, dtypes in given if shapes[1:]}
+    return [of * sum(map(prod, tensors(shape))) for shape, of in targets.values()]
+
+
+def _losses(region: Region) -> Int64s:
+    """Rows of the operators that compare with something, from the first that launched work of the step to the last."""
+    events, operators = region.trace.events, region.trace.links.operator[region.work]
+    launched = operators[operators != ABSENT]
+    losses = _comparing(region.trace)
+    if not len(launched):
+        return losses[:0]
+    begun, ended = events.start.take(losses), events.end.take(losses)
+    return losses[(ended > events.start[launched].min()) & (begun <= events.start[launched].max())]
+
+
+@once
+def _comparing(trace: Trace) -> Int64s:
+    """Rows of all operators that compare with something, as user code called them: autocast calls them again inside."""
+    operators = np.flatnonzero(trace.events.category == Category.OPERATOR)
+    losses = operators[named(trace, operators, COMPARED)]
+    return losses[~np.isin(trace.links.parent[losses], losses)]

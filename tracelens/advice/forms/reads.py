@@ -1,0 +1,72 @@
+"""What the operators of a step read: their names, and the shapes and element types of their arguments."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from tracelens.advice.arguments import Json, parsed, tensors
+from tracelens.advice.step.region import Region
+from tracelens.model import arguments as A
+from tracelens.model.events import ABSENT, Category, Int64s, Trace
+from tracelens.model.names import named
+from tracelens.model.once import once
+
+VIEW: Final = re.compile(r"^aten::as_strided$")
+"""The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
+
+
+def name_of(region: Region, operator: int) -> str:
+    """An operator's name without its namespace."""
+    return region.trace.names[int(region.trace.events.name[operator])].removeprefix("aten::")
+
+
+def outermost(region: Region, row: int) -> int:
+    """The outermost aten operator around an operator: the one that the user's code called."""
+    trace = region.trace
+    while True:
+        parent = int(trace.links.parent[row])
+        if parent == ABSENT or trace.events.category[parent] != Category.OPERATOR:
+            return row
+        if not trace.names[int(trace.events.name[parent])].startswith("aten::"):
+            return row
+        row = parent
+
+
+def arguments_of(region: Region, row: int) -> tuple[list[Json], list[Json]]:
+    """Shapes and element types of an operator's arguments; [] where not recorded."""
+    return argument_of(region, A.SHAPES, row), argument_of(region, A.DTYPES, row)
+
+
+def argument_of(region: Region, key: str, row: int) -> list[Json]:
+    """One recorded argument of an operator; [] where not recorded."""
+    column = region.trace.args.get(key)
+    return parsed(region.trace, int(column.at(np.array([row]))[0])) if column is not None else []
+
+
+def taken_apart(region: Region, row: int) -> dict[str, int]:
+    """Elements of the tensors that views since the last launch took parts of, by the shape of the part."""
+    start, (launched, views) = region.trace.events.start, _launches_and_views(region.trace)
+    since = launched[launched < start[row]].max(initial=0)
+    whole: dict[str, int] = {}
+    for view in views[(start[views] > since) & (start[views] < start[row])].tolist():
+        shapes, sizes = tensors(argument_of(region, A.SHAPES, view)), argument_of(region, A.CONCRETE, view)[1:2]
+        if shapes and sizes and isinstance(sizes[0], str):
+            whole.setdefault(sizes[0], whole.get(str(shapes[0]), prod(shapes[0])))
+    return whole
+
+
+@once
+def _launches_and_views(trace: Trace) -> tuple[Int64s, Int64s]:
+    """Starts of the calls that launched work, one for each piece of it, and rows of the views."""
+    events, launch = trace.events, trace.links.launch
+    operators = np.flatnonzero(events.category == Category.OPERATOR)
+    return events.start.take(launch[np.flatnonzero(launch != ABSENT)]), operators[named(trace, operators, VIEW)]
+
+
+def filled(shapes: list[Json]) -> list[list[int]]:
+    """Dimensions of the arguments that hold something."""
+    return [dims for shape in shapes for dims in tensors(shape) if prod(dims)]
