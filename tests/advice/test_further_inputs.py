@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.story import H200, Beat, Given, analysis, op
+from tests.advice.story import H200, Beat, Clock, Given, analysis, op
 from tests.build import TraceBuilder
 from tracelens.advice import constants as C
 from tracelens.advice.forms.inputs import input_copies
@@ -115,3 +115,32 @@ def test_a_larger_tensor_taken_apart_is_an_input() -> None:
     assert behind == pytest.approx(C.INPUT_COPY + 2 * 4 * (2 << 24) / RATE)
     again = copies(first, *[part(taken), pair("aten::square", LARGE)] * 2) - copies(first)
     assert again == behind
+
+
+FORMULA = [pair("aten::exp", SMALL), pair("aten::mul", SMALL, SMALL), pair("aten::log", SMALL)] * 4
+
+
+def test_a_formula_of_whole_tensors_reads_more_than_one() -> None:
+    one = C.INPUT_COPY + 2 * 4 * 64 / RATE
+    assert copies(*FORMULA) == pytest.approx(2 * one)
+    assert copies(pair("aten::sqrt", SMALL), pair("aten::div", SMALL, SMALL), *FORMULA) == copies(*FORMULA)
+    assert copies(*FORMULA[:6]) == pytest.approx(one)
+
+
+@pytest.mark.parametrize("name", ["roll", "constant_pad_nd", "layer_norm", "conv2d", "add_", "index_select"])
+def test_stencils_layers_and_updates_are_no_formula(name: str) -> None:
+    assert copies(*FORMULA, pair(f"aten::{name}", SMALL)) == copies(FORMULA[0])
+
+
+def test_parts_of_one_tensor_are_no_formula_of_two() -> None:
+    half = pair("aten::exp", [32, 1])
+    parts = [_part_of(SMALL, [32, 1]), half, pair("aten::mul", [32, 1], [32, 1]), half]
+    assert copies(*parts * 4) == copies(*parts)
+
+
+def _part_of(of: list[int], size: list[int]) -> Beat:
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        trace.op("aten::as_strided", clock.host - 0.5, 0.2, shapes=[of, [], [], []], concrete=["", str(size), "", ""])
+
+    return tell
