@@ -7,6 +7,14 @@ import pytest
 from tests.advice.story import H200, Beat, analysis, facts, gemm, op, pointwise, upload
 from tracelens.advice import advise
 from tracelens.advice import constants as C
+from tracelens.advice.device.power import (
+    ATTENTION_RATE,
+    NARROW_RATE,
+    PEAK_RATE,
+    POWER_FROM,
+    POWER_REACH,
+    POWER_SLOWDOWN,
+)
 
 BIG = 1 << 24
 
@@ -17,7 +25,7 @@ def slowdown(*beats: Beat) -> float:
 
 def expected(rate: float) -> float:
     """Slowdown of nothing but products at so many operations per ns."""
-    return 1 + C.POWER_SLOWDOWN * (rate - C.POWER_FROM)
+    return 1 + POWER_SLOWDOWN * (rate - POWER_FROM)
 
 
 @pytest.mark.parametrize("us", [300, 200, 160])
@@ -31,7 +39,7 @@ def test_products_of_few_operations_a_second_keep_their_time() -> None:
 
 
 def test_no_product_counts_as_faster_than_the_device() -> None:
-    assert slowdown(*[gemm(50)] * 4) == pytest.approx(expected(C.PEAK_RATE))
+    assert slowdown(*[gemm(50)] * 4) == pytest.approx(expected(PEAK_RATE))
 
 
 def test_other_work_lets_the_device_cool() -> None:
@@ -55,16 +63,16 @@ def test_attention_takes_power_by_the_width_of_its_heads() -> None:
         shapes, dtypes = [[2, 16, 8192, head]] * 3, ["c10::BFloat16"] * 3
         return op("aten::_flash_attention_forward", 900, kernel="flash_fwd_kernel", shapes=shapes, dtypes=dtypes)
 
-    assert slowdown(*[attention(128)] * 2) == pytest.approx(expected(C.ATTENTION_RATE))
-    assert slowdown(*[attention(64)] * 2) == pytest.approx(expected(C.NARROW_RATE))
-    assert expected(C.NARROW_RATE) < slowdown(attention(64), attention(128)) < expected(C.ATTENTION_RATE)
+    assert slowdown(*[attention(128)] * 2) == pytest.approx(expected(ATTENTION_RATE))
+    assert slowdown(*[attention(64)] * 2) == pytest.approx(expected(NARROW_RATE))
+    assert expected(NARROW_RATE) < slowdown(attention(64), attention(128)) < expected(ATTENTION_RATE)
 
 
 @pytest.mark.parametrize(
     ("kernel", "rate"),
     [
         ("sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc", C.DENSE_RATE),
-        ("cutlass_tensorop_bf16_s16816fprop_optimized_bf16_128x128_32x5_nhwc_align8", C.NARROW_RATE),
+        ("cutlass_tensorop_bf16_s16816fprop_optimized_bf16_128x128_32x5_nhwc_align8", NARROW_RATE),
     ],
 )
 def test_convolutions_take_power_by_the_instructions_of_their_kernel(kernel: str, rate: float) -> None:
@@ -77,7 +85,7 @@ def test_another_device_keeps_its_traced_time_with_room_for_its_limit() -> None:
     other = {"deviceProperties": [{"id": 0, **H200, "name": "AMD Instinct MI300X"}]}
     factor = facts(*[gemm(500)] * 4, **other).sustained
     assert factor.mid == 1
-    assert factor.high == pytest.approx(1 + C.POWER_REACH * (expected(C.DENSE_RATE) - 1))
+    assert factor.high == pytest.approx(1 + POWER_REACH * (expected(C.DENSE_RATE) - 1))
 
 
 def test_copies_of_unpinned_memory_take_longer_or_shorter_in_another_process() -> None:

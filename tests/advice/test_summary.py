@@ -12,11 +12,11 @@ from tests.advice.cases.beats import graph, pause
 from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, op, pointwise
 from tests.build import TraceBuilder
 from tracelens.advice import advise
-from tracelens.advice import constants as C
 from tracelens.advice.choice.reason import reason
 from tracelens.advice.choice.recommend import GUESSED
 from tracelens.advice.choice.snippet import Target, code
 from tracelens.advice.device.facts import facts_of
+from tracelens.advice.device.power import PEAK_RATE, POWER_FROM, POWER_SLOWDOWN
 from tracelens.advice.results import Advice
 from tracelens.advice.step.often import often
 from tracelens.analysis import analyze
@@ -24,7 +24,7 @@ from tracelens.model.units import NS_PER_MS
 
 MATRIX = op("aten::mm", 2, shapes=[[64, 64]] * 2, dtypes=["float"] * 2, host=30)
 HOST_BOUND = [MATRIX, *[pointwise(2, host=30)] * 3] * 20
-LIMITED = 1 + C.POWER_SLOWDOWN * (C.PEAK_RATE - C.POWER_FROM)
+LIMITED = 1 + POWER_SLOWDOWN * (PEAK_RATE - POWER_FROM)
 """Slowdown of the fastest products once the power limit holds."""
 TRITON = op("triton_poi_fused_add_0", 2, kernel="triton_poi_fused_add_0", host=30)
 

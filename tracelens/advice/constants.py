@@ -134,30 +134,6 @@ BETWEEN_RUNS: Final = 1.012
 BETWEEN_PROCESSES: Final = 1.2
 """A compiled step whose host is the limit over the same step as another process recorded it: the profiler slows it by
 less than processes differ. [H200, 5 steps, each in two other processes: up to 1.17]"""
-POWER_FROM: Final = 300e3
-"""Operations per ns of dense half-precision work from which the power limit slows it. [H200, with the slope: 10 steps
-of little else at 460 to 800 Tflop/s, within 5 %]"""
-POWER_SLOWDOWN: Final = 0.14 / 400e3
-"""How much slower a step of nothing but such work runs once the limit holds, after the few steps of a trace, for each
-operation per ns above that. [H200, the same steps: 4 to 7 % at 480 Tflop/s, 11 at 690, 15 to 21 at 750, 14 to 20 at
-800]"""
-POWER_REACH: Final = 1.5
-"""Most of a slowdown over what is expected: devices differ. [H200, the same steps: up to 1.35]"""
-NARROW_HEAD: Final = 64
-"""Numbers of a head up to which attention's products wait for its exponentials, so that it takes less power. [H200: 480
-Tflop/s at 64, 620 at 128]"""
-NARROW_RATE: Final = 480e3
-"""Operations per ns of such attention, and of work by the instructions of the generation before. [H200, 4 steps: 450
-to 481]"""
-ATTENTION_RATE: Final = 750e3
-"""... and of products that take as much power as attention of wider heads, which computes exponentials beside its 620.
-[H200, 2 steps: slower by 14 and 16 %]"""
-PEAK_RATE: Final = 900e3
-"""... and the most of any product. [H200: up to 862]"""
-ARITHMETIC_BOUND: Final = 150.0
-"""Operations per byte from which a half-precision product is bound by arithmetic. [data sheets: 150 to 300]"""
-POWER_SHARE: Final = 0.75
-"""Share of the device time in such work up to which the limit is not met. [H200, 5 steps of 0.6 to 0.7: 0 to 4 %]"""
 
 # -- memory ----------------------------------------------------------------------------------------------------
 PEAK_BANDWIDTH: Final = {
