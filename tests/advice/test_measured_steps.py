@@ -30,8 +30,9 @@ WRONG = {
     "eleventh": 1,
     "twelfth": 3,
     "thirteenth": 3,
-    "fourteenth": 4,
-    "fifteenth": 4,
+    "fourteenth": 3,
+    "fifteenth": 3,
+    "sixteenth": 2,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {
@@ -52,6 +53,7 @@ ERRORS = {
     "thirteenth": {"eager": 0.12, "compile": 0.15, "replay": 0.03, "both": 0.12},
     "fourteenth": {"eager": 0.12, "compile": 0.22, "replay": 0.03, "both": 0.12},
     "fifteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
+    "sixteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
 }
 """Bounds of the median error."""
 SETS = tuple(ERRORS)
