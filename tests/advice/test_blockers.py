@@ -52,6 +52,24 @@ def test_a_value_read_in_every_step_is_proof_with_its_count_operator_and_repair(
     assert all(handle.startswith("s-") for handle in sync.blocker.evidence)
 
 
+def test_waits_of_several_kinds_are_each_to_repair() -> None:
+    copy = inside("aten::copy_", upload("HtoD (Pinned -> Device)"), call("cudaStreamSynchronize", 20))
+    bare = call("cudaDeviceSynchronize", 50)
+    sync = blockers(*BODY, item(), *BODY, item(), *BODY, copy, *BODY, bare, *BODY)["sync"]
+    assert sync.blocker.per_step == 4
+    assert [other.where for other in sync.repairs] == ["aten::_local_scalar_dense", "aten::copy_", None]
+    assert [other.per_step for other in sync.others] == [1, 1]
+    assert len({other.advice for other in sync.repairs}) == 3
+    assert all(other.evidence and other.id == "sync" for other in sync.others)
+
+
+def test_all_kinds_of_waits_are_repaired_before_the_form_that_needs_it() -> None:
+    copy = inside("aten::copy_", upload("HtoD (Pinned -> Device)"), call("cudaStreamSynchronize", 20))
+    advised = advise(analysis(*BODY, item(), *BODY, item(), *BODY, copy, *BODY)).recommendation
+    assert advised.after_fix is not None
+    assert [fix.where for fix in advised.fix_first if fix.id == "sync"] == ["aten::_local_scalar_dense", "aten::copy_"]
+
+
 def test_one_stray_wait_is_evidence_and_vetoes_nothing() -> None:
     found = blockers(*BODY, item(only=2), *BODY)
     assert found["sync"].proven is False

@@ -73,3 +73,14 @@ def test_one_repair_of_two_blockers_is_one_step() -> None:
     assert len([step for step in phrases.next_steps(document) if fix["advice"] in step]) == 1
     assert short_place(fix["where"]) in phrases.next_steps(document)[0]
     assert "other repair" not in phrases.headline(document)
+
+
+def test_one_repair_at_several_places_names_them() -> None:
+    document = example.judged("replay")
+    (fix,) = document["recommendation"]["fix_first"]
+    document["recommendation"]["fix_first"] = [fix | {"where": f"train.py:{line}"} for line in range(3)]
+    (step,) = [step for step in phrases.next_steps(document) if fix["advice"] in step]
+    assert step == f"{fix['advice']} (train.py:0, train.py:1, train.py:2)"
+    document["recommendation"]["fix_first"] = [fix | {"where": f"train.py:{line}"} for line in range(6)]
+    (step,) = [step for step in phrases.next_steps(document) if fix["advice"] in step]
+    assert step.endswith("(train.py:0, train.py:1, train.py:2, train.py:3 and 2 more)")

@@ -46,6 +46,8 @@ LARGE: Final = 0.1
 UNTRIED: Final = "hip_graphs"
 """The rule that says that replay may gain nothing on the device."""
 MORE: Final = "More to gain: {}, {} ms."
+PLACES: Final = 4
+"""Places of one repair that a line names."""
 FIRST: Final = "First {}, which saves {} ms."
 """What a repair is in a headline, and how much it saves."""
 MEASURE: Final = "Measure the forms before you change code: tracelens capture SCRIPT."
@@ -153,7 +155,14 @@ def placed_steps(document: Document) -> list[tuple[str, str]]:
     others = [(f"{finding['advice']} {saving(finding)}".strip(), "") for finding in helps(document)]
     first = repairs if pays_surely(document) else others if is_guess(document) and _more(document) else measure
     steps = [*first, *(step for block in (measure, repairs, others) if block is not first for step in block)]
-    return list({advice: (advice, place) for advice, place in reversed(steps)}.values())[::-1]
+    places = {advice: dict.fromkeys(at for told, at in steps if told == advice and at) for advice, _ in steps}
+    return [(advice, _few(list(at))) for advice, at in places.items()]
+
+
+def _few(places: list[str]) -> str:
+    """The places, all of them if they are few: "train.py:6, train.py:9 and 2 more"."""
+    more = f" and {len(places) - PLACES} more" if len(places) > PLACES else ""
+    return f"{', '.join(places[:PLACES])}{more}"
 
 
 def _is_to_measure(document: Document) -> bool:

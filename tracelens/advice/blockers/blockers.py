@@ -60,6 +60,13 @@ class Observation:
     """A capture was tried and failed on it."""
     share: float = 0.0
     """Share of the traced time that its repair saves in any form."""
+    others: tuple[Blocker, ...] = ()
+    """The same at other places or by other causes, which its own repair leaves."""
+
+    @property
+    def repairs(self) -> tuple[Blocker, ...]:
+        """All that is to be repaired, what the blocker names first."""
+        return self.blocker, *self.others
 
     @property
     def vetoes(self) -> bool:
@@ -113,25 +120,53 @@ def _observe(
 
 
 def _syncs(analysis: Analysis, region: Region) -> Observation | None:
-    """Waits for the device between the launches of a step."""
+    """Waits for the device between the launches of a step, named by the commonest; and each other repair and place."""
     syncs = analysis.tables["syncs"].take(inner_waits(analysis))
     if not len(syncs):
         return None
-    counts, of = _per_step(analysis, syncs["row"]), _commonest(syncs)
-    operator, call = of["operator"][0], of["call"][0]
-    place = next((place for place in of["where"] if place), operator)
-    cause = f"{call} in {operator}" if operator else call
-    each, most = a_step(analysis), "mostly" if len(of) < len(syncs) else "by"
-    message = f"{often(counts, 'wait', ' for the device', each)}, {most} {cause}"
-    advice = wait_repair(analysis, of["row"], operator or "")
-    found = _observe(counts, "sync", message, advice, place, tuple(of.first(EVIDENCE)["handle"]))
-    return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1))
+    counts, of, repairs = _per_step(analysis, syncs["row"]), _commonest(syncs), _repairs(analysis, syncs)
+    cause = f"{'mostly' if len(of) < len(syncs) else 'by'} {_cause(of)}"
+    message = f"{often(counts, 'wait', ' for the device', a_step(analysis))}, {cause}"
+    found = _observe(counts, "sync", message, *next(iter(repairs)), tuple(of.first(EVIDENCE)["handle"]))
+    others = tuple(_apart(analysis, found.blocker, *repair, waits) for repair, waits in [*repairs.items()][1:])
+    return replace(found, proven=found.proven and (region.steps > 1 or _between(region) > 1), others=others)
+
+
+def _repairs(analysis: Analysis, syncs: Table) -> dict[tuple[str, str | None], Table]:
+    """The waits by advice and place, those of the commonest cause first; the place is their operator where the trace
+    tells none."""
+    found = dict[tuple[str, str | None], Table]()
+    for waits in _by_cause(syncs):
+        operator: str | None = waits["operator"][0]
+        advice = wait_repair(analysis, waits["row"], operator or "")
+        each = {str(place): waits.only("where", place) for place in dict.fromkeys(waits["where"].tolist()) if place}
+        for place, at in (each or {operator: waits}).items():
+            found.setdefault((advice, place), at)
+    return found
+
+
+def _apart(analysis: Analysis, of: Blocker, advice: str, place: str | None, waits: Table) -> Blocker:
+    """Some of a blocker's waits, with a repair of their own."""
+    counts, evidence = _per_step(analysis, waits["row"]), tuple(waits.first(EVIDENCE)["handle"])
+    message = f"{often(counts, 'wait', ' for the device', a_step(analysis))}, by {_cause(waits)}"
+    return replace(of, message=message, where=place, per_step=float(counts.mean()), advice=advice, evidence=evidence)
+
+
+def _cause(waits: Table) -> str:
+    """The call and the operator of waits of one cause."""
+    operator, call = waits["operator"][0], waits["call"][0]
+    return f"{call} in {operator}" if operator else call
 
 
 def _commonest(syncs: Table) -> Table:
     """The waits of the operator and the call that most are of."""
-    (operator, call), _ = Counter(zip(syncs["operator"], syncs["call"], strict=True)).most_common(1)[0]
-    return syncs.only("operator", operator).only("call", call)
+    return _by_cause(syncs)[0]
+
+
+def _by_cause(syncs: Table) -> list[Table]:
+    """The waits of each operator and call, the commonest first."""
+    causes = Counter(zip(syncs["operator"], syncs["call"], strict=True)).most_common()
+    return [syncs.only("operator", operator).only("call", call) for (operator, call), _ in causes]
 
 
 def _are_waited_for(analysis: Analysis) -> bool:

@@ -43,7 +43,8 @@ def _joined(seen: Observation, failed: Blocker | None) -> Observation:
     """The trace's count and evidence with the place at which the capture failed."""
     if failed is None:
         return seen
-    return Observation(replace(seen.blocker, where=failed.where or seen.blocker.where), True, stops=True)
+    blocker = replace(seen.blocker, where=failed.where or seen.blocker.where)
+    return Observation(blocker, True, stops=True, others=seen.others)
 
 
 def _proven(blocker: Blocker) -> Observation:

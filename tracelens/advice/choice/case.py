@@ -54,8 +54,8 @@ class Case:
 
     @property
     def stops(self) -> tuple[Blocker, ...]:
-        """Blockers that are proof."""
-        return tuple(seen.blocker for seen in self.observed if seen.vetoes)
+        """Blockers that are proof, each with all that is to be repaired of it."""
+        return tuple(blocker for seen in self.observed if seen.vetoes for blocker in seen.repairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
