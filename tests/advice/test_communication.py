@@ -7,6 +7,7 @@ from tests.advice.story import H200, Beat, analysis, gemm, item, op, pointwise
 from tracelens.advice import advise
 from tracelens.advice.blockers.blockers import COSTLY
 from tracelens.advice.results import Advice
+from tracelens.model.forms import COMPILED
 
 CHAIN = [pointwise(100, 1 << 25) for _ in range(8)]
 WORK = [gemm(300)] * 8
@@ -28,6 +29,16 @@ def test_a_gain_inside_the_range_is_not_advised_beside_much_exposed_communicatio
         True,
         False,
     ]
+
+
+def test_compiling_is_no_finding_beside_communication_that_comes_first_whatever_a_repair_allows() -> None:
+    waits = [item(), *[pointwise(2, host=30)] * 20] * 2
+    found = told(*WORK, *CHAIN * 2, *waits, *COLLECTIVES * 2)
+    assert found.recommendation.verdict == "neither"
+    assert found.recommendation.after_fix is not None
+    assert found.recommendation.after_fix.verdict in COMPILED
+    assert "First hide communication" in found.recommendation.summary
+    assert all(finding.rule != "fusable_chains" for finding in found.findings)
 
 
 def test_communication_counts_by_its_share_of_the_step_without_the_profiler() -> None:

@@ -52,6 +52,18 @@ def test_the_headline_names_a_repair_that_saves_more_than_the_form() -> None:
     )
 
 
+@pytest.mark.parametrize(("high", "first"), [(2.0, True), (0.3, False)])
+def test_beside_a_guess_a_repair_gives_way_only_to_one_that_surely_allows_more(high: float, first: bool) -> None:
+    document = example.judged("neither")
+    document["recommendation"] |= {"decided": False, "among": []}
+    document["findings"] = [told("late_rank", 3.5)]
+    after = document["recommendation"]["after_fix"]
+    assert after is not None
+    after |= {"step_ms": 0.25, "low": 0.2, "high": high}
+    assert phrases.headline(document).startswith("First find the late rank, which saves up to 3.50 ms. ") == first
+    assert phrases.next_steps(document)[0].startswith("Mend late rank.") == first
+
+
 def test_what_pays_whichever_form_is_best_comes_before_measuring_them() -> None:
     document = judged("replay", told("host_work", 3.9), told("hip_graphs", None), decided=False)
     assert phrases.next_steps(document) == ["Mend host work. Saves up to 3.90 ms.", phrases.MEASURE]

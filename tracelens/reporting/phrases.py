@@ -102,14 +102,16 @@ def _open(document: Document) -> str:
 
 
 def _more(document: Document, said: str = MORE) -> str:
-    """The repair that no form stands for, where it saves more than form and repairs that are advised: "More to gain:
-    pin the copies, up to 3.88 ms.", or ""."""
+    """The repair that no form stands for, where it saves more than form and repairs that are advised, these as far as
+    they surely pay where the form is a guess: "More to gain: pin the copies, up to 3.88 ms.", or ""."""
     own, advised, fixes = own_form(document), advised_form(document), helps(document)
     if advised is None or not fixes:
         return ""
     after, forms, ms = document["recommendation"]["after_fix"], document["forms"], fixes[0]["saving_ms"] or 0.0
     now, then = (forms[name]["step_ms"] or 0.0 for name in (own, advised))
-    if ms <= now - min(then, after["step_ms"] if after else then):
+    if after and (pays_surely(document) or not is_guess(document)):
+        then = min(then, after["step_ms"])
+    if ms <= now - then:
         return ""
     return said.format(_FIX[fixes[0]["rule"]], f"{_about(fixes[0])}{units.milliseconds(ms)}")
 

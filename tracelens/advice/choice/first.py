@@ -20,11 +20,11 @@ ALLOWS: Final = "; to repair first, as another form then pays"
 
 def raised(findings: tuple[Finding, ...], advised: Recommendation, now: float | None) -> tuple[Finding, ...]:
     """The findings, of which those to repair first are at least as severe as what the repairs save together of the
-    step as it is, in ms without the profiler; and say so where that is the gain of another form. None is of a graph
-    or of compiling that is not advised, as where communication comes first."""
+    step as it is, in ms without the profiler; and say so where that is the gain of another form. None is of compiling
+    that is not advised, as where communication comes first, nor of a graph that is not, not even after the repairs."""
     after = advised.after_fix
     if advised.verdict == "neither":
-        left = {OF_A_GRAPH} if after and after.verdict != "neither" else {OF_A_GRAPH, OF_COMPILING}
+        left = {OF_COMPILING} if after and after.verdict != "neither" else {OF_A_GRAPH, OF_COMPILING}
         findings = tuple(finding for finding in findings if finding.rule not in left)
     if after is None or not now:
         return findings
