@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import pytest
@@ -238,6 +239,18 @@ def test_fusing_saves_no_more_than_it_makes_the_devices_work_less() -> None:
     assert saving is not None
     assert saving == pytest.approx((values["replaced_ns"] - values["generated_ns"]) / 1e6)
     assert saving < eager.step_ms - compiled.step_ms
+
+
+@pytest.mark.parametrize(("longer", "severity"), [(1, "critical"), (4, "warning"), (20, "info")])
+def test_fusing_that_saves_nobody_knows_what_matters_by_its_share_of_the_step(longer: int, severity: str) -> None:
+    found = analysis(*[gemm(100), pointwise(80, BIG)] * 4)
+    known = advise(found).forms
+    step = longer * device_ms(found)
+    times = {"eager": step, "compile": 1.1 * step, "replay": None, "both": 0.5 * step}
+    forms = {name: replace(form, step_ms=times[name]) for name, form in known.items()}
+    finding = fusable_chains.check(found, forms)
+    assert finding is not None
+    assert (finding.saving_ms, finding.severity) == (None, severity)
 
 
 def test_fusing_is_told_by_what_it_saves_whatever_its_share() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from tracelens.advice.device.facts import Facts, facts_of
 from tracelens.advice.forms.verdict import candidates, choose
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules.rule import EVIDENCE, WARNING, Rule, now_ms, severity
+from tracelens.advice.rules.rule import EVIDENCE, WARNING, Rule, device_ms, now_ms, severity
 from tracelens.analysis.results import Analysis
 from tracelens.model.forms import COMPILED
 from tracelens.model.units import NS_PER_MS, share
@@ -30,12 +30,13 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     part, saving, now = facts.fusable_share, _saving(forms, facts), now_ms(analysis, forms)
     if part < SHARE and not (saving and now and saving >= WARNING * now):
         return None
+    of_step = min(device_ms(analysis) / now, 1.0) if now else analysis.attribution.share("kernel")
     kernels, rows = analysis.tables["kernels"], facts.region.work[facts.fusable]
     names = {analysis.trace.names[name] for name in np.unique(analysis.trace.events.name[rows]).tolist()}
     fusable = kernels.take(np.array([name in names for name in kernels["name"]], dtype=np.bool_))
     return Finding(
         RULE.id,
-        severity(part),
+        severity(part * of_step),
         f"{share(part)} of the device time is in kernels that torch.compile can fuse",
         saving,
         tuple(fusable.first(EVIDENCE)["example"]),
