@@ -123,6 +123,7 @@ def test_work_without_a_time_counts_against_the_devices_work(ts: object, tmp_pat
     builder = sound(builder, launches=40, start=10_040_000)
     found = of(of_damaged(builder, tmp_path, -1, ts=ts).trust, "times")
     assert (found.passed, found.value) == (False, pytest.approx(1 / 40))
+    assert found.message.startswith("2.5 % of device events have no usable time")
 
 
 def moved(builder: TraceBuilder) -> TraceBuilder:
@@ -130,6 +131,12 @@ def moved(builder: TraceBuilder) -> TraceBuilder:
     for event in builder.events:
         event["ts"] += 10_000_000
     return builder
+
+
+def test_nobody_knows_in_which_step_an_event_without_a_time_was(tmp_path: Path) -> None:
+    found = of_damaged(moved(of_lengths([400] * 4)), tmp_path, -1, ts=1e300)
+    assert found.trace.repairs
+    assert {in_steps(found.trace, found.steps, repair) for repair in found.trace.repairs} == {None}
 
 
 @pytest.mark.parametrize("ts", [None, 0])

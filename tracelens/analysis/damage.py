@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from tracelens.analysis.extent import MISPLACED
 from tracelens.analysis.results import Steps
 from tracelens.loading.assemble import NEGATIVE, UNKNOWN_PHASES
 from tracelens.loading.batch import OUT_OF_RANGE
@@ -45,11 +46,23 @@ def unread(trace: Trace, steps: Steps) -> str:
 
 def in_steps(trace: Trace, steps: Steps, repair: Repair) -> int | None:
     """How often a kind of damage is in the counted steps, from the first event of theirs to the last; None where nobody
-    knows: the events are lost, or no step is marked."""
-    if repair.events is None or _is_all(steps) or not len(trace.events):
+    knows: the events are lost or have no time, or no step is marked."""
+    untimed = _without_time(trace) & set(repair.events or ())
+    return None if untimed else _inside(trace, steps, repair.events)
+
+
+def _without_time(trace: Trace) -> set[int]:
+    """Places in the file of the events whose time is not known."""
+    return {place for repair in trace.repairs if repair.kind in MISPLACED for place in repair.events or ()}
+
+
+def _inside(trace: Trace, steps: Steps, events: tuple[int, ...] | None) -> int | None:
+    """How many of the events at these places in the file are in the counted steps; one without a time begins with the
+    trace."""
+    if events is None or _is_all(steps) or not len(trace.events):
         return None
     # Rows are in file order.
-    offsets, places = trace.events.offset, np.array(repair.events, dtype=np.int64)
+    offsets, places = trace.events.offset, np.array(events, dtype=np.int64)
     row = np.minimum(np.searchsorted(offsets, places), len(offsets) - 1)
     return int(_of_steps(trace, steps)[row].sum()) if np.all(offsets[row] == places) else None
 
@@ -57,7 +70,7 @@ def in_steps(trace: Trace, steps: Steps, repair: Repair) -> int | None:
 def _count(trace: Trace, steps: Steps, kinds: tuple[str, ...]) -> int:
     """How often the kinds of damage are in the counted steps, or in the file where that is not known."""
     found = [repair for repair in trace.repairs if repair.kind in kinds]
-    counts = [(in_steps(trace, steps, repair), repair.count) for repair in found]
+    counts = [(_inside(trace, steps, repair.events), repair.count) for repair in found]
     return sum(every if inside is None else inside for inside, every in counts)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from tracelens.loading.assemble import TOO_EARLY, UNTIMED
@@ -12,7 +14,7 @@ from tracelens.model.once import once
 
 ABSURD_FACTOR = 1.5
 """An event that ends later than this many recorded spans after the trace's base has a broken duration."""
-_MISPLACED = (UNTIMED, TOO_EARLY)
+MISPLACED: Final = (UNTIMED, TOO_EARLY)
 """Repairs that put events at the base of the trace, where they may not have been."""
 _SURE = (Category.OPERATOR, Category.RUNTIME, Category.KERNEL, Category.COPY, Category.MEMSET, Category.SPAN)
 
@@ -31,7 +33,7 @@ def _work(trace: Trace) -> Int64s:
 
 def misplaced(trace: Trace) -> int:
     """How many events have no usable time."""
-    return sum(repair.count for repair in trace.repairs if repair.kind in _MISPLACED)
+    return sum(repair.count for repair in trace.repairs if repair.kind in MISPLACED)
 
 
 @once

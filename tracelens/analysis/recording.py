@@ -143,9 +143,21 @@ def strange_operators(trace: Trace, steps: Steps, device: int) -> float | None:
 
 def misplaced_share(trace: Trace, device: int) -> float | None:
     """Share of all complete events whose time is not known; of the device's work, where that is more."""
+    found = _misplaced(trace, device)
+    return None if found is None else max(found)
+
+
+def misplaced_kind(trace: Trace, device: int) -> str:
+    """What that is a share of."""
+    every, of_work = _misplaced(trace, device) or (0.0, 0.0)
+    return "device events" if of_work > every else "events"
+
+
+def _misplaced(trace: Trace, device: int) -> tuple[float, float] | None:
+    """Shares of all complete events and of the device's work; None without any."""
     complete, work = int(trace.events.complete().sum()), device_rows(trace, device)
     of_work = float(misplaced_work(trace)[work].mean()) if len(work) else 0.0
-    return max(misplaced(trace) / complete, of_work) if complete else None
+    return (misplaced(trace) / complete, of_work) if complete else None
 
 
 def why_unlinked(trace: Trace) -> str:

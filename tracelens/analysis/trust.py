@@ -324,8 +324,9 @@ RULES: Final = (
         0.01,
         0.10,
         "events have their times",
-        "{share} of events have no usable time: the file was damaged or written by another tool; give the file "
+        "{share} of {remedy} have no usable time: the file was damaged or written by another tool; give the file "
         "that export_chrome_trace wrote",
+        remedy=lambda evidence: recording.misplaced_kind(evidence.trace, evidence.timeline.device),
     ),
     Rule(
         "values",  # 0 on every real trace seen
