@@ -134,6 +134,8 @@ def _format(options: argparse.Namespace) -> str:
 
 def _exit_code(report: Report, conditions: list[Condition]) -> ExitCode:
     """That of the conditions; NOTHING_TO_JUDGE without device work, where none can hold."""
+    if report.exit_code is not ExitCode.OK and conditions:
+        output.note("--fail-on: there is nothing to judge, so no condition can hold")
     if report.exit_code is not ExitCode.OK or not conditions:
         return report.exit_code
     return exit_code(report.limited(0), conditions)
