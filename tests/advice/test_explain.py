@@ -46,7 +46,9 @@ def test_every_name_has_a_text_and_says_where_it_is_computed(name: str) -> None:
     assert json.loads(to_json(explain(name)))[0]["id"] == name
 
 
-@pytest.mark.parametrize("word", ["idle", "saves", "speed-up", "off", "busy overlap", "perhaps", "cannot tell"])
+@pytest.mark.parametrize(
+    "word", ["idle", "saves", "speed-up", "off", "busy overlap", "perhaps", "cannot tell", "at a guess", "repair first"]
+)
 def test_words_that_people_read_are_explained_as_keys_are(word: str) -> None:
     (found,) = explain(word)
     assert found.kind == "word"

@@ -204,6 +204,12 @@ FACE: Final = {
     "70 %: measure before you change code.",
     "cannot tell": "The verdict is a guess, more likely wrong than right: decided is false, and the forms that it may "
     "be are named with their ranges.",
+    "at a guess": "The verdict decides nothing: more likely wrong than right, or nothing to compare with. decided is "
+    "false.",
+    "guess": "A verdict that decides nothing: decided is false, and the forms that it may be are named.",
+    "repair first": "What the repairs allow takes less at worst than any form of the step as it is at best: fix_first "
+    "and after_fix.",
+    "after repair": "The best form once everything under fix_first is repaired, with its range: after_fix.",
     "speed-up": "Eager's time over a form's: above 1 the form is faster.",
     "off": "How far the prediction is from the measurement beside it, of the measurement.",
     "predicted (off)": "What the trace alone predicts of a form that was measured, and how far that is off.",
