@@ -10,7 +10,7 @@ _MAGIC: Final = (
     (b"SQLite format 3", "a SQLite database (an Nsight Systems export?)"),
     (b"PK\x03\x04", "a zip archive; unpack it and name the trace inside"),
     (b"BZh", "bzip2-compressed; decompress it first"),
-    (b"\x1f\x8b", "gzip within gzip; decompress it once first"),
+    (b"\x1f\x8b", "gzip within gzip; decompress it until one gzip or none is left"),
     (b"\x78\x01", "bare zlib data; decompress it first"),
     (b"\x78\x9c", "bare zlib data; decompress it first"),
     (b"\x78\xda", "bare zlib data; decompress it first"),
@@ -31,10 +31,12 @@ _MAGIC: Final = (
     (b"\xfe\xff", "text in UTF-16; convert it to UTF-8 first"),
 )
 _WIDE: Final = (
-    (re.compile(rb"[{\[]\0\0\0|\0\0\0[{\[]"), "text in UTF-32; convert it to UTF-8 first"),
-    (re.compile(rb"[{\[]\0[^\0]\0|\0[{\[]\0[^\0]"), "text in UTF-16; convert it to UTF-8 first"),
+    (re.compile(rb"(?:\s\0\0\0)*[{\[]\0\0\0|(?:\0\0\0\s)*\0\0\0[{\[]"), "text in UTF-32; convert it to UTF-8 first"),
+    (re.compile(rb"(?:\s\0)*[{\[]\0[^\0]\0|(?:\0\s)*\0[{\[]\0[^\0]"), "text in UTF-16; convert it to UTF-8 first"),
 )
 """How JSON begins in encodings that do not say which they are."""
+_SCALAR: Final = re.compile(rb"""(?:null|true|false|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|"[^"\n]*")\s*""")
+"""A JSON document that is one number, text or word."""
 _TAR_MAGIC: Final = (257, b"ustar")
 
 _FIRST_KEYS: Final = {
@@ -87,7 +89,7 @@ def _kind_of_text(head: bytes) -> str:
         return "HTML or XML (a saved error page?)"
     if (head[:1] == b"\n" and not head[:64].isascii()) or b"\0" in head[:64]:
         return "binary data (a Perfetto protobuf trace or an Nsight report?)"
-    return "text that is not JSON"
+    return "JSON without an object or an array" if _SCALAR.fullmatch(text) else "text that is not JSON"
 
 
 def kind_of_keys(keys: Collection[str]) -> str:
