@@ -120,3 +120,10 @@ def test_rates_of_steps_never_seen_are_those_of_the_table() -> None:
         held, of = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
         assert told.format(round(100 * held / of), held, of) in text
     assert f"{sum(pair[0] for pair in right)} verdicts were right" in text
+
+
+def test_every_run_on_steps_never_seen_has_its_row_and_its_page() -> None:
+    text = README.read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "tests/data").glob("*_run.md")}
+    assert pages == set(re.findall(r"\(tests/data/(\w+_run\.md)\)", text))
+    assert len(pages) == text.count(", before anybody had seen them |")
