@@ -143,6 +143,13 @@ def test_a_rule_fires_on_what_it_is_for(rule: str) -> None:
     assert rule in findings(FIRES_AND_NOT[rule][0])
 
 
+@pytest.mark.parametrize("rule", FIRES_AND_NOT)
+def test_what_to_do_next_begins_with_what_to_do(rule: str) -> None:
+    advice = findings(FIRES_AND_NOT[rule][0])[rule]
+    denied = advice.startswith(("Neither", "Nothing", "No ", "The ", "Not "))
+    assert not (denied and (BY_ID[rule].fix or BY_ID[rule].remains)), advice
+
+
 @pytest.mark.parametrize("rule", [rule for rule in FIRES_AND_NOT if rule not in OF_THE_WHOLE])
 def test_what_a_rule_finds_can_be_looked_at(rule: str) -> None:
     assert all(finding.evidence for finding in advised(FIRES_AND_NOT[rule][0]) if finding.rule == rule)

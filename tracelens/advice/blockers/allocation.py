@@ -16,12 +16,12 @@ FREES: Final = 10
 """Times a step frees memory and allocates again from which no cache keeps it: one is emptied rarely. [judgement]"""
 EMPTIED: Final = "Remove torch.cuda.empty_cache() from the step; set expandable_segments:True if memory is fragmented."
 GROWING: Final = (
-    "Nothing is freed, so the caching allocator's pool still grows: warm up longer, with the largest batch, before you "
-    "record or capture."
+    "Warm up longer, with the largest batch, before you record or capture: nothing is freed, so the caching "
+    "allocator's pool still grows."
 )
 UNCACHED: Final = (
-    "The caching allocator is switched off: unset PYTORCH_NO_CUDA_MEMORY_CACHING (or PYTORCH_NO_HIP_MEMORY_CACHING), "
-    "so that it serves the step."
+    "Unset PYTORCH_NO_CUDA_MEMORY_CACHING (or PYTORCH_NO_HIP_MEMORY_CACHING), so that the caching allocator, which is "
+    "switched off, serves the step."
 )
 
 

@@ -49,5 +49,5 @@ RULE: Final = Rule(
     "not.",
     "https://pytorch.org/docs/stable/torch.compiler_dynamo_overview.html",
     check,
-    fix="pass fewer guards and wrappers",
+    fix="cut guards and wrappers",
 )

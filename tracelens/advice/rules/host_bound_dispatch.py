@@ -25,7 +25,7 @@ PARTS: Final = {
 LAUNCH_LESS: Final = "Launch less: replay a CUDA Graph, fuse with torch.compile, or use fused and foreach operators."
 REPAIR: Final = "Launch less: larger batches, fused and foreach operators; a CUDA Graph once nothing prevents it."
 REPLAY: Final = "Launch less: keep torch.compile and replay its result as a CUDA Graph."
-OUTSIDE: Final = "The graph is launched too late: move host work out from between the replays, or capture more of it."
+OUTSIDE: Final = "Move host work out from between the replays, or capture more of it: the graph is launched too late."
 ADVICE: Final = {"compile": REPLAY, "replay": OUTSIDE, "both": OUTSIDE}
 """By the form that the step has already."""
 

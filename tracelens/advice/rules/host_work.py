@@ -35,8 +35,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         _told(analysis, found, by_length[0], share),
         host_saving_ms(analysis, forms, length(found)),
         evidence.gaps_at(analysis, by_length[:, 0]),
-        "Neither compile nor replay removes it: move it out of the step, to a worker process or onto the device, or "
-        "launch the next step before it.",
+        "Move it out of the step, to a worker process or onto the device, or launch the next step before it: neither "
+        "compile nor replay removes it.",
     )
 
 

@@ -42,8 +42,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"{milliseconds(per_step_ms(analysis, float(waited.sum())))} ms {a_step(analysis)} more than the data needs",
         per_step_ms(analysis, float(waited.sum())),
         evidence.handles(analysis, "k", rows[np.argsort(-waited, kind="stable")]),
-        "Neither compile nor replay of this rank helps. Give the traces of all ranks to tracelens ranks, and look at "
-        "the one that it calls late: its host, its data or its pauses hold up the others.",
+        "Give the traces of all ranks to tracelens ranks, and look at the one that it calls late: its host, its data "
+        "or its pauses hold up the others. No other form of this rank shortens the wait.",
     )
 
 

@@ -30,8 +30,8 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"The device idles for {percent(share)} of the traced time although its next work is launched",
         None,
         tuple(longest["handle"]) or evidence.gaps_of(analysis, "device.dependency", "unknown.stalled"),
-        "The host is not the cause, so launching less does not help. Look for a stream that waits for another or for a "
-        "copy, and for work that the profiler did not record.",
+        "Look for a stream that waits for another or for a copy, and for work that the profiler did not record. The "
+        "host is not the cause, so launching less does not help.",
     )
 
 
