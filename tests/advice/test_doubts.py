@@ -88,3 +88,13 @@ def test_a_decision_names_no_other_forms() -> None:
     guess = recommend(wide)
     assert (guess.decided, guess.among) == (False, ("both", "replay"))
     assert factors_of(wide, guess.verdict)["ranges"] == pytest.approx(guess.confidence, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("low", "said"), [(0.098, "At a guess, no other form would pay."), (0.08, "Whether another form")]
+)
+def test_where_no_form_may_be_shorter_the_guess_is_that_none_pays(low: float, said: str) -> None:
+    eager, other = Form(0.1, 0.098, 0.3, "predicted"), Form(0.1, low, 2.0, "predicted")
+    found = recommend(case("degraded", eager=eager, compile=other, replay=other, both=other))
+    assert (found.verdict, found.decided) == ("neither", False)
+    assert found.summary.startswith(said)

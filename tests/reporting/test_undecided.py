@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.reporting import example
 from tracelens.advice.results import Form
 from tracelens.reporting import markdown, phrases
@@ -30,6 +32,27 @@ def test_a_guess_that_no_form_pays_denies_none_of_them() -> None:
         "compile 3.91 ms (2.50-4.40)."
     )
     assert phrases.alternatives(document) == "Replay blocked: 32 .item() a step."
+
+
+@pytest.mark.parametrize(("low", "busy_ns", "said"), [
+    (3.75, 3_800_000, "At a guess, no form beats"),
+    (3.5, 3_800_000, "Cannot tell whether a form beats"),
+    (3.75, 300_000, "Cannot tell whether a form beats"),
+])  # fmt: skip
+def test_where_no_form_may_be_shorter_the_guess_is_told(low: float, busy_ns: int, said: str) -> None:
+    unable, fused = Form(None, None, None, "predicted", blockers=(example.SYNC,)), Form(3.97, low, 9.0, "predicted")
+    document = example.judged("neither", replay=unable, both=unable, compile=fused)
+    document["recommendation"] |= {"confidence": 0.4, "decided": False, "after_fix": None}
+    document["attribution"]["classes"]["kernel"]["ns"] = busy_ns * document["window"]["steps"]
+    assert phrases.headline(document).startswith(f"{said} eager 3.97 ms (3.80-4.10): compile 3.97 ms (")
+
+
+def test_a_guess_that_no_form_pays_is_not_told_of_forms_that_the_trace_does_not_show() -> None:
+    unseen, fused = Form(None, None, None, "predicted", error="not visible"), Form(0.5, 0.49, 0.9, "predicted")
+    document = example.judged("neither", own="both", eager=unseen, replay=unseen, compile=fused)
+    document["recommendation"] |= {"confidence": 0.4, "decided": False, "after_fix": None, "fix_first": []}
+    document["attribution"]["classes"]["kernel"]["ns"] = 480_000 * document["window"]["steps"]
+    assert phrases.headline(document).startswith("Cannot tell whether a form beats both 0.47 ms (0.40-0.60): compile")
 
 
 def test_a_guess_with_one_known_form_says_that_the_others_are_not_shown() -> None:

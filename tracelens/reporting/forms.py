@@ -212,6 +212,11 @@ def _unfused(document: Document, form: FormEntry) -> str:
     )
 
 
+def is_unknown(form: FormEntry) -> bool:
+    """Whether neither the trace nor an attempt tells of the form."""
+    return form["step_ms"] is None and not form["blockers"] and form["source"] == "predicted"
+
+
 def short(message: str) -> str:
     """A blocker's message without its details."""
     return _DETAILS.split(message, maxsplit=1)[0]

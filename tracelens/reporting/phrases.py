@@ -19,6 +19,7 @@ from tracelens.reporting.forms import (
     candidates,
     failure,
     is_measured,
+    is_unknown,
     own_form,
     short,
     source,
@@ -221,7 +222,7 @@ def alternatives(document: Document) -> str:
     told_already = candidates(document) if is_guess(document) else (own, advised)
     others = [name for name in FORMS if name not in told_already and name in document["forms"]]
     form = document["forms"][advised]
-    unknown = [name for name in others if _is_unknown(document["forms"][name])]
+    unknown = [name for name in others if is_unknown(document["forms"][name])]
     told = [_alternative(document, name) for name in others if name not in unknown]
     told += [f"Unknown: {', '.join(unknown)}."] if unknown else []
     if advised == own or form["source"] != "predicted":
@@ -362,8 +363,3 @@ def _alternative(document: Document, name: str) -> str:
     gains = now is None or (form["step_ms"] < NO_GAIN * now and not differs)
     why = ", its outputs differ" if differs else ""
     return f"{label.capitalize() if gains else 'Not ' + label}: {units.milliseconds(form['step_ms'])} ms{why}."
-
-
-def _is_unknown(form: FormEntry) -> bool:
-    """Whether neither the trace nor an attempt tells of the form."""
-    return form["step_ms"] is None and not form["blockers"] and form["source"] == "predicted"

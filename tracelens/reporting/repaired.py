@@ -8,6 +8,7 @@ from tracelens.model import units
 from tracelens.model.forms import COMPILED
 from tracelens.reporting.forms import NO_GAIN, candidates, short, span
 from tracelens.reporting.schema import AfterFixEntry, Document
+from tracelens.reporting.undecided import device_ms
 
 OVERLAPS: Final = 1.1
 """What is left of the device's work without what fusing saves, over the step: from here on that does not tell the step.
@@ -31,7 +32,7 @@ def _beside_device(document: Document, after: AfterFixEntry) -> str:
     """What a prediction counts on that is less than the device works now, and what its low end does; "" for others."""
     late = any(finding["rule"] == "late_rank" for finding in document["findings"])
     waits = "At the low end no rank is late for the others." if late else ""
-    works = units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
+    works = device_ms(document)
     if after["step_ms"] >= NO_GAIN * works:
         return waits
     counts = _counts_on(after, works)

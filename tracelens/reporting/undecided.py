@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from math import inf
 
+from tracelens.advice.forms.verdict import gains_nothing
+from tracelens.advice.results import Range
 from tracelens.model import units
-from tracelens.reporting.forms import candidates, own_form, span
-from tracelens.reporting.schema import Document
+from tracelens.reporting.forms import candidates, is_unknown, own_form, span
+from tracelens.reporting.schema import Document, FormEntry
 
 
 def is_guess(document: Document) -> bool:
@@ -26,7 +28,27 @@ def cannot_tell(document: Document) -> str:
     others = [name for name in ranked if name != own]
     if not others:
         return f"Cannot tell whether another form would pay: the trace shows no other than {_timed(document, own)}."
-    return f"Cannot tell whether a form beats {_timed(document, own)}: {_either(document, others)}."
+    begin = "At a guess, no form beats" if _gains_nothing(document, own, others) else "Cannot tell whether a form beats"
+    return f"{begin} {_timed(document, own)}: {_either(document, others)}."
+
+
+def _gains_nothing(document: Document, own: str, others: list[str]) -> bool:
+    """Whether none of the others may be shorter, as the ranges have it, for all that the trace leaves in doubt; not
+    where it leaves one of them unknown."""
+    if any(is_unknown(form) for form in document["forms"].values()):
+        return False
+    first, *rest = (_range(document["forms"][name]) for name in (own, *others))
+    return gains_nothing(first, rest, device_ms(document))
+
+
+def _range(form: FormEntry) -> Range:
+    mid = form["step_ms"] or 0.0
+    return Range(mid, form["low"] or mid, form["high"] or mid)
+
+
+def device_ms(document: Document) -> float:
+    """Ms of a counted step in which the device works, as traced."""
+    return units.to_ms(document["attribution"]["classes"]["kernel"]["ns"]) / (document["window"]["steps"] or 1)
 
 
 def _sure_gain(document: Document) -> str:

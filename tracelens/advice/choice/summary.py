@@ -7,8 +7,8 @@ from typing import Final
 from tracelens.advice.blockers.blockers import VETOES
 from tracelens.advice.choice.case import Case
 from tracelens.advice.choice.communication import comes_first, exposed
-from tracelens.advice.forms.verdict import EVEN, candidates, choose, is_decided, speedup
-from tracelens.advice.results import AfterFix, Blocker, Form
+from tracelens.advice.forms.verdict import EVEN, candidates, choose, gains_nothing, is_decided, speedup
+from tracelens.advice.results import AfterFix, Blocker, Form, Range
 from tracelens.model.units import milliseconds, share
 
 SURE: Final = 0.7
@@ -118,6 +118,8 @@ def _stay(case: Case, sure: float) -> str:
     known = [name for name in candidates(case.forms, case.now) if name != case.now]
     if sure < EVEN and known:
         already = "" if case.now == "eager" else f"The step is already {DONE[case.now]}; "
+        if _gains_nothing(case, known):
+            return f"{already}{'a' if already else 'A'}t a guess, no other form would pay."
         return f"{already}{'w' if already else 'W'}hether another form would pay, the trace does not tell."
     if case.now == "eager" and not known:
         return "No other form is of use as the step is."
@@ -130,6 +132,18 @@ def _stay(case: Case, sure: float) -> str:
         return f"{begin} what the other forms would take this trace does not show."
     others = [ALSO.get((case.now, name)) or ALONE.get(name, "both") for name in known]
     return f"{begin} {' and '.join(others)} would gain little or nothing."
+
+
+def _gains_nothing(case: Case, others: list[str]) -> bool:
+    """Whether none of the others may be shorter, as the ranges have it, for all that the trace leaves in doubt; not
+    where it leaves one of them unknown."""
+    if any(form.is_unknown for form in case.forms.values()):
+        return False
+    own, *rest = (
+        Range(form.step_ms or 0.0, form.low or form.step_ms or 0.0, form.high or form.step_ms or 0.0)
+        for form in (case.forms[name] for name in (case.now, *others))
+    )
+    return gains_nothing(own, rest, case.device_ms)
 
 
 def _lower(action: str) -> str:
