@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.advice.cases.beats import collective, graph
-from tests.advice.story import Beat, analysis, call, gemm, item, pointwise
+from tests.advice.cases.beats import collective, graph, inside
+from tests.advice.story import Beat, analysis, call, gemm, item, pointwise, upload
 from tracelens.advice import advise
 from tracelens.advice.choice.job import Rank, judge
 from tracelens.model.units import NS_PER_MS
@@ -116,6 +116,15 @@ def test_a_repair_that_one_rank_needs_all_need() -> None:
     assert job is not None
     assert job.forms["replay"].step_ms is None
     assert [blocker.id for blocker in job.advised.fix_first] == ["sync"]
+
+
+def test_waits_that_ranks_make_in_other_ways_are_all_to_repair() -> None:
+    copying = inside("aten::copy_", upload("HtoD (Pinned -> Device)"), call("cudaStreamSynchronize", 20))
+    other = rank("1", *[*[pointwise(2, host=30)] * 20, copying] * 2)
+    job = judge([waiting_on_host("0", 4), other])
+    assert job is not None
+    found = [(blocker.id, blocker.where) for blocker in job.advised.fix_first]
+    assert found == [("sync", "aten::_local_scalar_dense"), ("sync", "aten::copy_")]
 
 
 def test_the_terms_give_the_time_without_the_waits() -> None:

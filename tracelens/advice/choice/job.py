@@ -144,11 +144,18 @@ def _less(form: Form, waits_ms: float) -> Form:
 def _observed(seen: Iterable[Observation]) -> tuple[Observation, ...]:
     """What any rank has, each once: as the rank has it that it stops, or costs, the most."""
     worst = dict[str, Observation]()
-    for found in seen:
+    for found in (every := tuple(seen)):
         other = worst.setdefault(found.blocker.id, found)
         if _weight(found) > _weight(other):
             worst[found.blocker.id] = found
-    return tuple(worst.values())
+    return tuple(replace(found, others=_others(found, every)) for found in worst.values())
+
+
+def _others(worst: Observation, seen: Sequence[Observation]) -> tuple[Blocker, ...]:
+    """What else of the same any rank has to repair."""
+    same = [found for found in seen if found.blocker.id == worst.blocker.id and (found.first or not worst.first)]
+    each = {(blocker.advice, blocker.where): blocker for found in (*same, worst) for blocker in found.repairs}
+    return tuple(blocker for blocker in each.values() if blocker is not worst.blocker)
 
 
 def _weight(seen: Observation) -> tuple[bool, bool, float, float]:

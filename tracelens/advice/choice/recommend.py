@@ -102,7 +102,8 @@ def _first(case: Case, after: AfterFix | None) -> tuple[Blocker, ...]:
     """What to repair before anything else, the dearest first: what prevents a better form, and what costs most of the
     step in any form."""
     dear = sorted((seen for seen in case.observed if seen.share >= COSTLY), key=lambda seen: -seen.share)
-    return tuple(dict.fromkeys((*(seen.blocker for seen in dear), *(case.stops if after else ()))))
+    costly = (blocker for seen in dear for blocker in seen.repairs)
+    return tuple(dict.fromkeys((*costly, *(case.stops if after else ()))))
 
 
 def _code(case: Case, chosen: str, after: AfterFix | None, decided: bool) -> str:
