@@ -9,7 +9,8 @@ import pytest
 from tests.advice.cases.beats import collective, graph, inside
 from tests.advice.story import Beat, analysis, call, gemm, item, pointwise, upload
 from tracelens.advice import advise
-from tracelens.advice.choice.job import Rank, judge
+from tracelens.advice.choice.job import judge
+from tracelens.advice.choice.rank import Rank
 from tracelens.model.units import NS_PER_MS
 
 FEW_BYTES = 57

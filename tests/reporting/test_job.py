@@ -10,8 +10,9 @@ import pytest
 
 from tests.advice.story import call, pointwise
 from tests.advice.test_job import early, late, rank, waiting_on_host
-from tracelens.advice.choice.job import Rank, judge
+from tracelens.advice.choice.job import judge
 from tracelens.advice.choice.one_job import kinship
+from tracelens.advice.choice.rank import Rank
 from tracelens.reporting import job
 from tracelens.reporting.job import JobReport
 from tracelens.reporting.job_pages import to_markdown, to_text
@@ -51,7 +52,7 @@ def test_the_verdict_comes_with_all_that_a_report_says_of_it() -> None:
         "By the ranges ",
         "Four ways to run the step",
         "compile, replay, both: 6 waits for the device a step",
-        "counts over 3 traced steps of rank 1",
+        "counts and handles of the rank that is named",
         "# once it is repaired",
     ):
         assert said in told
@@ -63,7 +64,7 @@ def test_no_finding_of_the_job_is_left_out() -> None:
     finding = report.job.findings[0]
     many = tuple(replace(finding, title=f"finding number {number}") for number in range(9))
     told = plain(replace(report, job=replace(report.job, findings=many)))
-    assert all(f"- finding number {number}." in told for number in range(9))
+    assert all(f": finding number {number}." in told for number in range(9))
     assert "--limit" not in told
 
 
@@ -146,3 +147,19 @@ def test_json_has_the_job_and_its_ranks() -> None:
     assert (found["job"]["verdict"], found["job"]["latest"], found["job"]["longest"]) == ("compile", "1", "1")
     assert [(one["rank"], one["verdict"]) for one in found["ranks"]] == [("0", "neither"), ("1", "both")]
     assert found["summary"].startswith("All 2 ranks. Compile")
+
+
+def test_a_finding_names_its_rank_and_the_page_what_it_is_of() -> None:
+    report = judged(waiting_on_host("0", 4), waiting_on_host("r.json", 6))
+    told, found = plain(report), parsed(report)
+    assert "savings of the job's step without the profiler; counts and handles of the rank that is named" in told
+    assert "- r.json: 6 waits for the device a step drain the queue" in told
+    assert "the rank that is named" in to_markdown(report)
+    assert {finding["rank"] for finding in found["job"]["findings"]} <= {"0", "r.json"}
+
+
+def test_what_only_some_ranks_have_to_repair_is_said_of_them() -> None:
+    waits, plain_one = waiting_on_host("1", 4), rank("0", *[pointwise(2, host=30)] * 80)
+    told = plain(judged(plain_one, waits))
+    assert "Only rank 1 has 4 waits for the device a step (s-" in told
+    assert "Only rank" not in plain(judged(waiting_on_host("0", 4), waits))

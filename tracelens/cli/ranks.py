@@ -18,7 +18,7 @@ from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 
 if TYPE_CHECKING:
-    from tracelens.advice.choice.job import Rank
+    from tracelens.advice.choice.rank import Rank
     from tracelens.reporting.job import JobReport
 
 SUFFIXES: Final = (".md", ".txt", ".json")
@@ -118,7 +118,7 @@ def _ranks(paths: list[Path], written: Path | None) -> list[Rank]:
     """Each trace with the advice on it; UsageError for two of one rank, for jobs of different sizes, and for a trace
     that what is written would replace."""
     from tracelens import api
-    from tracelens.advice.choice.job import Rank
+    from tracelens.advice.choice.rank import Rank
     from tracelens.reporting.document import rank_of
 
     ranks, sizes, names = list[Rank](), set[int](), _names(list(_files(paths)))

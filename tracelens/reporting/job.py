@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-from tracelens.advice.choice.job import Job, Rank
+from tracelens.advice.choice.job import Job
 from tracelens.advice.choice.one_job import Kinship
+from tracelens.advice.choice.rank import Rank
 from tracelens.advice.results import Advice, Form
 from tracelens.model import units
 from tracelens.model.forms import FORMS
 from tracelens.reporting import phrases
 from tracelens.reporting.document import build
+from tracelens.reporting.forms import short
 from tracelens.reporting.grid import Column
 from tracelens.reporting.json_text import written
 from tracelens.reporting.schema import AttributionEntry, ClassEntry, Document
 
 SHOWN_NAMES: Final = 8
 """Ranks that are named of those that are alike; the table has them all."""
+SHOWN_HANDLES: Final = 3
+"""Handles that a sentence names."""
 COLUMNS: Final = (
     Column("rank", ">", least=6),
     Column("by itself", spare=1),
@@ -48,12 +52,15 @@ class JobReport:
 
     @cached_property
     def document(self) -> Document | None:
-        """The report document of the job: that of its longest rank with the forms and the recommendation of all, and
-        with the account as without what it waits for the others. None without a verdict."""
+        """The report document of the job: that of its longest rank with the forms, the recommendation and the findings
+        of all, and with the account as without what it waits for the others. None without a verdict."""
         job = self.job
         if job is None:
             return None
-        advice = Advice(dict(job.forms), job.advised, job.findings)
+        findings = tuple(
+            replace(found, title=f"{_begun(whose(job, found.rule))}: {found.title}") for found in job.findings
+        )
+        advice = Advice(dict(job.forms), job.advised, findings)
         document = build(job.longest.analysis, advice, limit=0)
         steps = document["window"]["steps"] or 1
         waits_ns = round(job.longest.waits_ms * steps * units.NS_PER_MS)
@@ -104,12 +111,25 @@ def reasons(report: JobReport) -> Iterator[str]:
     if job is None or document is None:
         return
     yield from filter(None, (phrases.alternatives(document), phrases.confidence(document)))
+    yield from _repairs(report.ranks, job)
     yield from _differ(report.ranks)
     yield from _late(report.ranks, job)
     yield (
         "All ranks run one program: each form takes as long as the rank that is the longest in it, without what that "
         f"waits for the others; as they run now that is {job.longest.title}."
     )
+
+
+def savings(report: JobReport) -> str:
+    """What the findings' savings, counts and handles are of; "" without findings."""
+    if report.job is None or not report.job.findings:
+        return ""
+    return "savings of the job's step without the profiler; counts and handles of the rank that is named"
+
+
+def whose(job: Job, rule: str) -> str:
+    """The rank that shows a finding, as a sentence calls it."""
+    return job.shown_by[rule].title
 
 
 def rows(report: JobReport) -> list[list[str]]:
@@ -125,6 +145,15 @@ def legend(report: JobReport) -> str:
     shown = {"?": any("?" in cell for cell in cells), "-": "-" in cells, "waits": waits, "repaired": repaired}
     told = "; ".join(f"{mark}: {LEGEND[mark]}" for mark, is_shown in shown.items() if is_shown)
     return f"{told.format(form=_repaired_form(report))}." if told else ""
+
+
+def _repairs(ranks: tuple[Rank, ...], job: Job) -> Iterator[str]:
+    """Which ranks have what is to be repaired first, where not all do."""
+    for fix in job.advised.fix_first:
+        names = list(job.repairs[fix.id])
+        if 0 < len(names) < len(ranks):
+            handles = f" ({', '.join(fix.evidence[:SHOWN_HANDLES])})" if fix.evidence and len(names) == 1 else ""
+            yield f"Only {_named(names)} {'has' if len(names) == 1 else 'have'} {short(fix.message)}{handles}."
 
 
 def _differ(ranks: tuple[Rank, ...]) -> Iterator[str]:
@@ -149,6 +178,11 @@ def _named(names: list[str]) -> str:
     return f"rank{'s' if len(names) > 1 else ''} {told}"
 
 
+def _begun(title: str) -> str:
+    """What a rank is called where a sentence begins; a file keeps its name."""
+    return f"R{title[1:]}" if title.startswith("rank ") else title
+
+
 def _every(ranks: tuple[Rank, ...]) -> str:
     """What ranks there are: "All 8 ranks", or "2 of the job's 8 ranks" where not all are given."""
     world = max((rank.world or 0 for rank in ranks), default=0)
@@ -165,14 +199,14 @@ def _late(ranks: tuple[Rank, ...], job: Job) -> Iterator[str]:
         yield f"All of them wait in collectives, {longest} The rank that is late is not among them."
     else:
         late = next(rank.title for rank in ranks if rank.name == job.latest)
-        yield f"{late[0].upper()}{late[1:]} is late: the others wait for it in collectives, {longest}"
+        yield f"{_begun(late)} is late: the others wait for it in collectives, {longest}"
 
 
 def _why_none(ranks: tuple[Rank, ...]) -> str:
     silent = next((rank for rank in ranks if rank.advice.recommendation.verdict == "abstain"), None)
     if silent is not None:
         why = phrases.sentence(silent.advice.recommendation.summary.removeprefix("No verdict.").strip())
-        return f"{silent.title[0].upper()}{silent.title[1:]}: {why}"
+        return f"{_begun(silent.title)}: {why}"
     return f"They run in different forms: {_grouped(ranks, [rank.now for rank in ranks])}."
 
 
@@ -226,7 +260,7 @@ def _judged(job: Job, document: Document) -> dict[str, Any]:
         "longest": job.longest.name,
         "latest": job.latest,
         "forms": document["forms"],
-        "findings": document["findings"],
+        "findings": [{**found, "rank": job.shown_by[found["rule"]].name} for found in document["findings"]],
     }
 
 

@@ -18,9 +18,9 @@ def to_text(report: JobReport, *, width: int = 80, color: bool = False, unicode:
     page, document = Page(max(LEAST_WIDTH, width), Ink(color), unicode), report.document
     lines = [*_distrust(report, page), *page.text(job.headline(report), "", None, "bold")]
     lines += [line for reason in job.reasons(report) for line in page.text(reason)]
-    if document is not None and report.job is not None:
+    if document is not None:
         lines += text.forms(document, page)
-        lines += text.why(document, page, f" of {report.job.longest.title}", shown=None)
+        lines += text.why(document, page, job.savings(report), shown=None)
         lines += text.what_next(document, page)
     return "\n".join([*lines, *_ranks(report, page)]) + "\n"
 
@@ -31,7 +31,11 @@ def to_markdown(report: JobReport) -> str:
     blocks = ["\n".join(f"> **{markdown.escaped(reason)}**" for reason in job.distrust(report))]
     blocks += ["### " + markdown.escaped(job.headline(report)).replace("->", "→"), "\n\n".join(said)]
     if document is not None:
-        blocks += [*markdown.forms(document), *markdown.what_next(document), *markdown.why(document)]
+        blocks += [
+            *markdown.forms(document),
+            *markdown.what_next(document),
+            *markdown.why(document, job.savings(report)),
+        ]
     cells = [[markdown.escaped(cell) for cell in row] for row in job.rows(report)]
     blocks += [f"{TITLE}, ms a step:", markdown.table(job.COLUMNS, cells), markdown.escaped(job.legend(report))]
     return "\n\n".join(filter(None, blocks)) + "\n"

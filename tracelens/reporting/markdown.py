@@ -118,8 +118,8 @@ def _attribution(document: Document) -> Iterator[str]:
         )
 
 
-def why(document: Document) -> Iterator[str]:
-    """The advice's own words and the findings, folded."""
+def why(document: Document, savings: str | None = None) -> Iterator[str]:
+    """The advice's own words and the findings, folded; what their `savings` are of, if not of one step."""
     lines = (
         f"- **{escaped(phrases.sentence(finding['title']))}** "
         + escaped(" ".join(filter(None, (phrases.saving(finding), finding["advice"]))))
@@ -128,7 +128,7 @@ def why(document: Document) -> Iterator[str]:
     )
     text = "\n\n".join(filter(None, (escaped(phrases.explanation(document)), "\n".join(lines))))
     if text:
-        savings = phrases.savings(document)
+        savings = phrases.savings(document) if savings is None else savings
         yield _folded(f"Why ({savings})" if savings else "Why", text)
 
 

@@ -146,12 +146,13 @@ def _form_notes(document: Document, page: Page) -> Iterator[str]:
     yield from page.text(runs.between_processes(document), "    ")
 
 
-def why(document: Document, page: Page, whose: str = "", *, shown: int | None = SHOWN_FINDINGS) -> Iterator[str]:
-    """The advice's own words and the findings, at most so many; `whose` these are, where that has to be said."""
+def why(
+    document: Document, page: Page, savings: str | None = None, *, shown: int | None = SHOWN_FINDINGS
+) -> Iterator[str]:
+    """The advice's own words and the findings, at most so many; what their `savings` are of, if not of one step."""
     findings, summary = document["findings"], phrases.explanation(document)
-    savings = phrases.savings(document)
     if findings or summary:
-        yield from page.heading("Why", savings and f"{savings}{whose}")
+        yield from page.heading("Why", phrases.savings(document) if savings is None else savings)
     yield from page.text(summary, "  ")
     for finding in findings[:shown]:
         yield from _finding(finding, page)

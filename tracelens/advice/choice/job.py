@@ -13,59 +13,16 @@ from math import prod
 from typing import Final
 
 from tracelens.advice.blockers.blockers import Observation
-from tracelens.advice.choice.case import Case, Joint, Reasoned
+from tracelens.advice.choice.case import Case, Joint
+from tracelens.advice.choice.job_findings import findings_of
+from tracelens.advice.choice.rank import Rank
 from tracelens.advice.choice.recommend import recommend
-from tracelens.advice.results import Advice, Blocker, Finding, Form, Recommendation
-from tracelens.advice.rules import late_rank, rule
-from tracelens.analysis.results import Analysis
+from tracelens.advice.results import Blocker, Finding, Form, Recommendation
+from tracelens.advice.rules import rule
 from tracelens.model.forms import FORMS
-from tracelens.model.units import NS_PER_MS
 
 MATTERS: Final = 0.05
 """Share of the job's step from which waits for a late rank are worth a word. [judgement, as of a finding's warning]"""
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """One rank's trace with the advice on it."""
-
-    name: str
-    """Its number, or its file where the trace gives none."""
-    analysis: Analysis
-    advice: Advice
-    world: int | None = None
-    """How many ranks the job has, where the trace says so."""
-
-    @property
-    def title(self) -> str:
-        """What it is called in a sentence: "rank 3", or its file."""
-        return f"rank {self.name}" if self.name.isdecimal() else self.name
-
-    @property
-    def case(self) -> Case | None:
-        """What its recommendation is made from; None where it abstains."""
-        advised = self.advice.recommendation
-        return advised.case if isinstance(advised, Reasoned) else None
-
-    @property
-    def now(self) -> str:
-        """The form that its step runs in."""
-        return self.case.now if self.case else "eager"
-
-    @property
-    def waits_ms(self) -> float:
-        """Ms of a step that its collectives wait for later ranks, which no form of this rank shortens."""
-        return late_rank.late_share(self.analysis) * rule.device_ms(self.analysis)
-
-    @property
-    def doubts(self) -> dict[str, float]:
-        """What each doubt leaves of the confidence in its verdict, by name."""
-        factors = self.advice.recommendation.factors
-        return {name: left for name, left in factors.items() if name != "ranges"}
-
-    def alone(self, forms: Mapping[str, Form]) -> dict[str, Form]:
-        """Its forms, now or after repairs, without what it waits for the others; ranges stay as wide for the length."""
-        return {name: _less(form, self.waits_ms) for name, form in forms.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +37,11 @@ class Job:
     longest: Rank
     """The rank that is the longest in the form in use."""
     findings: tuple[Finding, ...]
-    """Those of that rank."""
+    """What the ranks show, each as one of them does; savings are of the job's step."""
+    shown_by: Mapping[str, Rank]
+    """By the rule of a finding, the rank that shows it."""
+    repairs: Mapping[str, tuple[str, ...]]
+    """By the id of what is to be repaired first, the names of the ranks that have it."""
     waits: bool
     """Whether any rank waits for a late one for long."""
     latest: str | None
@@ -101,8 +62,15 @@ def judge(ranks: Sequence[Rank], doubts: Mapping[str, float] | None = None) -> J
     # Handles are of one trace each: those of several mean nothing together.
     advised = replace(recommend(case), evidence=())
     waits, latest = _latest(ranks, MATTERS * (case.forms[own].step_ms or 0.0))
-    findings = tuple(found for found in longest.advice.findings if found.rule != late_rank.RULE.id)
-    return Job(advised, own, case.forms, longest, findings, waits, latest)
+    findings, shown_by = findings_of(ranks, longest, case, advised)
+    repairs = {fix.id: _having(ranks, cases, fix.id) for fix in advised.fix_first}
+    return Job(advised, own, case.forms, longest, findings, shown_by, repairs, waits, latest)
+
+
+def _having(ranks: Sequence[Rank], cases: Sequence[Case], blocker: str) -> tuple[str, ...]:
+    """The names of the ranks whose traces show a blocker."""
+    pairs = zip(ranks, cases, strict=True)
+    return tuple(rank.name for rank, case in pairs if any(seen.blocker.id == blocker for seen in case.observed))
 
 
 def _joint(ranks: Sequence[Rank], cases: Sequence[Case], at: int, doubts: Mapping[str, float]) -> Case:
@@ -125,20 +93,6 @@ def _latest(ranks: Sequence[Rank], matters: float) -> tuple[bool, str | None]:
     waits = any(rank.waits_ms > matters for rank in ranks)
     least = min(ranks, key=lambda rank: rank.waits_ms)
     return waits, least.name if waits and least.waits_ms <= matters else None
-
-
-def _less(form: Form, waits_ms: float) -> Form:
-    """The form without so many ms, of what was predicted beside a measurement too; ranges stay as wide for the
-    length."""
-    if not form.step_ms or not waits_ms:
-        return form
-    waits_ms = min(waits_ms, form.step_ms)
-    own, terms = 1 - waits_ms / form.step_ms, form.terms
-    step, low, high = (None if ms is None else own * ms for ms in (form.step_ms, form.low, form.high))
-    left = form.predicted and max(1 - waits_ms / form.predicted[0], 0.0)
-    predicted = form.predicted and left and tuple(left * ms for ms in form.predicted)
-    terms = terms and terms.told("({}) - waits_ns", waits_ns=waits_ms * NS_PER_MS)
-    return replace(form, step_ms=step, low=low, high=high, predicted=predicted, terms=terms)
 
 
 def _observed(seen: Iterable[Observation]) -> tuple[Observation, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tracelens.advice.choice.doubts import UNRELATED
-from tracelens.advice.choice.job import Rank
+from tracelens.advice.choice.rank import Rank
 
 ALIKE: Final = 0.3
 """Part of the kernels' names that two ranks have in common, of those that either has. [ranks of two jobs: 0.94 to 1;

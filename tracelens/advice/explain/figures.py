@@ -134,9 +134,10 @@ FIGURES: Final = (
     Figure(
         "ranks", "One verdict for the ranks of a job",
         (
-            "advice.choice.job:judge", "advice.choice.job:_joint", "advice.choice.job:Rank.waits_ms",
-            "advice.choice.job:Rank.alone", "advice.choice.job:_joined", "advice.choice.job:_observed",
-            "advice.choice.job:_latest", "advice.choice.one_job:kinship", "advice.choice.one_job:_alike",
+            "advice.choice.job:judge", "advice.choice.job:_joint", "advice.choice.rank:Rank.waits_ms",
+            "advice.choice.rank:Rank.alone", "advice.choice.job:_joined", "advice.choice.job:_observed",
+            "advice.choice.job:_latest", "advice.choice.job_findings:findings_of",
+            "advice.choice.one_job:kinship", "advice.choice.one_job:_alike",
         ),
         ("trace.rank", "trace.world_size", "forms.*.step_ms"),
     ),

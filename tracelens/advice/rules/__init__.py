@@ -103,12 +103,15 @@ RULES: Final[tuple[Rule, ...]] = (
 __all__ = ["RULES", "Rule", "check_all"]
 
 
-def check_all(analysis: Analysis, forms: Mapping[str, Form], *, judged: bool = True) -> tuple[Finding, ...]:
+def check_all(
+    analysis: Analysis, forms: Mapping[str, Form], *, judged: bool = True, waits_ms: float = 0.0
+) -> tuple[Finding, ...]:
     """Findings of all rules, the largest saving first; those without one worth a word last.
 
-    judged: whether the trace shows a step; else only rules on the recording speak."""
+    judged: whether the trace shows a step; else only rules on the recording speak. waits_ms: ms of a step in which the
+    device waits for other ranks, where the forms are without them."""
     found = [(rule, rule.check(analysis, forms)) for rule in RULES if judged or rule.of_recording]
-    now, device = now_ms(analysis, forms), device_ms(analysis)
+    now, device = now_ms(analysis, forms), device_ms(analysis) - waits_ms
     worth = [_worth(rule, finding, now, device) for rule, finding in found if finding is not None]
     return tuple(sorted(worth, key=lambda finding: -(finding.saving_ms or 0.0)))
 

@@ -39,4 +39,5 @@ RULE: Final = Rule(
     "that time out one by one, wait for ever. One trace shows one rank and cannot tell whether the others agree.",
     "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/cudagraph.html",
     check,
+    compares=True,
 )

@@ -13,6 +13,11 @@ from tracelens.model.units import percent
 
 SHARE: Final = 0.05
 """Share of the window in exposed communication. [judgement]"""
+ALONE: Final = (
+    "Overlap communication with computation (buckets, prefetch), send less, and compare ranks for a late one."
+)
+OVERLAP: Final = "Overlap communication with computation (buckets, prefetch), or send less."
+"""What is left of that once the ranks have been compared."""
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
@@ -28,7 +33,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         f"Communication that nothing hides takes {percent(share)} of the traced time",
         max(per_step_ms(analysis, analysis.attribution.parts["kernel"]["communication"]) - _waited(analysis), 0.0),
         tuple(kernels.first(EVIDENCE)["example"]),
-        "Overlap communication with computation (buckets, prefetch), send less, and compare ranks for a late one.",
+        ALONE,
     )
 
 

@@ -45,4 +45,5 @@ RULE: Final = Rule(
     "kernels. A chain of pointwise operators is worth compiling only in a region that holds more than that.",
     "https://pytorch.org/docs/stable/torch.compiler_faq.html",
     check,
+    compares=True,
 )

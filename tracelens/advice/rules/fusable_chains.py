@@ -81,6 +81,7 @@ RULE: Final = Rule(
     "replay's time less that of both, else eager's less that of compile; of this at most what the kernels take less.",
     "https://pytorch.org/docs/stable/torch.compiler.html",
     check,
+    compares=True,
     expects=True,
     less_work=True,
 )

@@ -38,4 +38,5 @@ RULE: Final = Rule(
     "there for the same reason.",
     "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/hipgraph.html",
     check,
+    compares=True,
 )

@@ -77,5 +77,6 @@ RULE: Final = Rule(
     "leaves the device its time: what fusing makes of that is another finding's.",
     "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
     check,
+    compares=True,
     expects=True,
 )

@@ -39,6 +39,8 @@ class Rule:
     """No form takes away what it costs: its repair is worth as much where a form helps."""
     expects: bool = False
     """The saving is what is expected, the difference of two forms, and not the most that there is to save."""
+    compares: bool = False
+    """Follows from a comparison of the forms, which the ranks of a job have together."""
     less_work: bool = False
     """Its repair makes the device's own work less, so the step may take less than the device works now."""
     can_hide: bool = False
