@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.advice.cases.beats import collective
 from tests.advice.story import call, pointwise
 from tests.advice.test_job import early, late, rank, waiting_on_host
 from tracelens.advice.choice.job import judge
@@ -163,3 +164,27 @@ def test_what_only_some_ranks_have_to_repair_is_said_of_them() -> None:
     told = plain(judged(plain_one, waits))
     assert "Only rank 1 has 4 waits for the device a step (s-" in told
     assert "Only rank" not in plain(judged(waiting_on_host("0", 4), waits))
+
+
+def test_the_rank_that_is_late_is_the_next_step() -> None:
+    told = plain(judged(early("0"), late("1")))
+    assert "1. Look at rank 1: its host, its data or its pauses hold up the others; rank 0 waits 2." in told
+    assert "1. Look at rank 1" in to_markdown(judged(early("0"), late("1")))
+    assert "Look at" not in plain(judged(late("0"), late("1")))
+
+
+def test_where_the_late_rank_is_not_given_its_trace_is_the_next_step() -> None:
+    some, every = ([replace(early(name), world=world) for name in "01"] for world in (8, 2))
+    assert "Give the traces of the other ranks as well" in plain(judged(*some))
+    told = plain(judged(*every))
+    assert "Now one is late, now another." in told
+    assert "not among them" not in told
+    assert "1. Look at the steps in which a rank is late" in told
+
+
+def test_a_late_rank_whose_steps_are_short_is_late_before_them() -> None:
+    short = rank("1", *[pointwise(2, host=30)] * 20, collective(30, 57))
+    told = plain(judged(early("0"), short))
+    assert "Rank 1 is late" in told
+    assert "what makes it late lies before its counted steps, and in no time of the job." in told
+    assert "lies before" not in plain(judged(early("0"), late("1")))

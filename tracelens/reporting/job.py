@@ -13,7 +13,7 @@ from tracelens.advice.choice.rank import Rank
 from tracelens.advice.results import Advice, Form
 from tracelens.model import units
 from tracelens.model.forms import FORMS
-from tracelens.reporting import phrases
+from tracelens.reporting import lateness, phrases
 from tracelens.reporting.document import build
 from tracelens.reporting.forms import short
 from tracelens.reporting.grid import Column
@@ -58,7 +58,7 @@ class JobReport:
         if job is None:
             return None
         findings = tuple(
-            replace(found, title=f"{_begun(whose(job, found.rule))}: {found.title}") for found in job.findings
+            replace(found, title=f"{job.shown_by[found.rule].begun}: {found.title}") for found in job.findings
         )
         advice = Advice(dict(job.forms), job.advised, findings)
         document = build(job.longest.analysis, advice, limit=0)
@@ -113,7 +113,7 @@ def reasons(report: JobReport) -> Iterator[str]:
     yield from filter(None, (phrases.alternatives(document), phrases.confidence(document)))
     yield from _repairs(report.ranks, job)
     yield from _differ(report.ranks)
-    yield from _late(report.ranks, job)
+    yield from lateness.reasons(report.ranks, job)
     yield (
         "All ranks run one program: each form takes as long as the rank that is the longest in it, without what that "
         f"waits for the others; as they run now that is {job.longest.title}."
@@ -127,9 +127,13 @@ def savings(report: JobReport) -> str:
     return "savings of the job's step without the profiler; counts and handles of the rank that is named"
 
 
-def whose(job: Job, rule: str) -> str:
-    """The rank that shows a finding, as a sentence calls it."""
-    return job.shown_by[rule].title
+def steps(report: JobReport) -> list[tuple[str, str]]:
+    """What to do, each with its place in the code: what a report says, and to look at the rank that is late."""
+    if report.job is None or report.document is None:
+        return []
+    told, late = phrases.placed_steps(report.document), lateness.step(report.ranks, report.job)
+    more = [(late, "")] if late else []
+    return more + told if lateness.comes_first(report.ranks, report.job) else told + more
 
 
 def rows(report: JobReport) -> list[list[str]]:
@@ -178,35 +182,17 @@ def _named(names: list[str]) -> str:
     return f"rank{'s' if len(names) > 1 else ''} {told}"
 
 
-def _begun(title: str) -> str:
-    """What a rank is called where a sentence begins; a file keeps its name."""
-    return f"R{title[1:]}" if title.startswith("rank ") else title
-
-
 def _every(ranks: tuple[Rank, ...]) -> str:
     """What ranks there are: "All 8 ranks", or "2 of the job's 8 ranks" where not all are given."""
     world = max((rank.world or 0 for rank in ranks), default=0)
     return f"{len(ranks)} of the job's {world} ranks" if world > len(ranks) else f"All {len(ranks)} ranks"
 
 
-def _late(ranks: tuple[Rank, ...], job: Job) -> Iterator[str]:
-    """Which rank the others wait for; another one than those given where all of them wait."""
-    if not job.waits:
-        return
-    most = max(ranks, key=lambda rank: rank.waits_ms)
-    longest = f"{most.title} for {units.milliseconds(most.waits_ms)} ms a step, which no form of theirs shortens."
-    if job.latest is None:
-        yield f"All of them wait in collectives, {longest} The rank that is late is not among them."
-    else:
-        late = next(rank.title for rank in ranks if rank.name == job.latest)
-        yield f"{_begun(late)} is late: the others wait for it in collectives, {longest}"
-
-
 def _why_none(ranks: tuple[Rank, ...]) -> str:
     silent = next((rank for rank in ranks if rank.advice.recommendation.verdict == "abstain"), None)
     if silent is not None:
         why = phrases.sentence(silent.advice.recommendation.summary.removeprefix("No verdict.").strip())
-        return f"{_begun(silent.title)}: {why}"
+        return f"{silent.begun}: {why}"
     return f"They run in different forms: {_grouped(ranks, [rank.now for rank in ranks])}."
 
 

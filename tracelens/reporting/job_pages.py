@@ -21,7 +21,7 @@ def to_text(report: JobReport, *, width: int = 80, color: bool = False, unicode:
     if document is not None:
         lines += text.forms(document, page)
         lines += text.why(document, page, job.savings(report), shown=None)
-        lines += text.what_next(document, page)
+        lines += text.what_next(document, page, job.steps(report))
     return "\n".join([*lines, *_ranks(report, page)]) + "\n"
 
 
@@ -33,7 +33,7 @@ def to_markdown(report: JobReport) -> str:
     if document is not None:
         blocks += [
             *markdown.forms(document),
-            *markdown.what_next(document),
+            *markdown.what_next(document, job.steps(report)),
             *markdown.why(document, job.savings(report)),
         ]
     cells = [[markdown.escaped(cell) for cell in row] for row in job.rows(report)]

@@ -83,12 +83,12 @@ def forms(document: Document) -> Iterator[str]:
     yield escaped(" ".join(filter(None, said)))
 
 
-def what_next(document: Document) -> Iterator[str]:
-    """What to repair first, and the code."""
+def what_next(document: Document, given: Sequence[tuple[str, str]] | None = None) -> Iterator[str]:
+    """What to repair first, and the code; the steps are the `given` ones where there are any."""
     advised = document["recommendation"]
     steps = (
         f"{number}. {escaped(step)}" + (f" ({code(place)})" if place else "")
-        for number, (step, place) in enumerate(phrases.placed_steps(document), 1)
+        for number, (step, place) in enumerate(phrases.placed_steps(document) if given is None else given, 1)
     )
     yield "\n".join(steps)
     yield escaped(phrases.after_fix(document))

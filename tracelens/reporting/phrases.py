@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tracelens.advice.choice.first import TELLS
@@ -147,7 +148,12 @@ def helps(document: Document) -> list[FindingEntry]:
 def next_steps(document: Document) -> list[str]:
     """What to do first, a numbered line each: the repairs, then what helps beside another form or instead of one. To
     measure comes before, but behind what pays whatever that would show."""
-    return [f"{advice} ({place})" if place else advice for advice, place in placed_steps(document)]
+    return with_places(placed_steps(document))
+
+
+def with_places(steps: Sequence[tuple[str, str]]) -> list[str]:
+    """Each step with its place in brackets, where it has one."""
+    return [f"{advice} ({place})" if place else advice for advice, place in steps]
 
 
 def placed_steps(document: Document) -> list[tuple[str, str]]:

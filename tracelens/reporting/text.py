@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -168,10 +168,11 @@ def _finding(finding: FindingEntry, page: Page) -> Iterator[str]:
     yield from page.text(finding["advice"], "    ", None, "dim")
 
 
-def what_next(document: Document, page: Page) -> Iterator[str]:
-    """What to repair first, the code that applies the verdict, and what the repairs would allow."""
+def what_next(document: Document, page: Page, given: Sequence[tuple[str, str]] | None = None) -> Iterator[str]:
+    """What to repair first, the code that applies the verdict, and what the repairs would allow; the steps are the
+    `given` ones, each with its place, where there are any."""
     advised = document["recommendation"]
-    steps = phrases.next_steps(document)
+    steps = phrases.next_steps(document) if given is None else phrases.with_places(given)
     if not (steps or advised["snippet"] or advised["after_fix"]):
         return
     yield from page.heading("What to do next")

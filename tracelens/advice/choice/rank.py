@@ -29,6 +29,11 @@ class Rank:
         return f"rank {self.name}" if self.name.isdecimal() else self.name
 
     @property
+    def begun(self) -> str:
+        """The same where a sentence begins; a file keeps its name."""
+        return self.title.capitalize() if self.name.isdecimal() else self.name
+
+    @property
     def case(self) -> Case | None:
         """What its recommendation is made from; None where it abstains."""
         advised = self.advice.recommendation
