@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,8 +96,9 @@ def test_a_written_job_replaces_no_trace(tmp_path: Path, capsys: Capture) -> Non
     assert traces[1].read_bytes() == before
 
 
-def test_the_ranks_of_a_run_are_its_manifests_and_not_the_traces_of_its_forms(tmp_path: Path, capsys: Capture) -> None:
-    run = write_run(tmp_path / "run", traces=("eager", "replay"))
+def ranked_run(path: Path) -> Path:
+    """A run of two ranks."""
+    run = write_run(path, traces=("eager", "replay"))
     manifest = json.loads((run / "run.json").read_text())
     for rank in (0, 1):
         for form in ("eager", "replay"):
@@ -105,9 +108,54 @@ def test_the_ranks_of_a_run_are_its_manifests_and_not_the_traces_of_its_forms(tm
         (run / f"run.rank{rank}.json").write_text(json.dumps(manifest))
     for name in ("run.json", "eager.pt.trace.json.gz", "replay.pt.trace.json.gz"):
         (run / name).unlink()
-    assert main(["ranks", str(run), "--json"]) == ExitCode.OK
+    return run
+
+
+def changed(manifest: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Rewrites a manifest as the function changes it."""
+    found = json.loads(manifest.read_text())
+    change(found)
+    manifest.write_text(json.dumps(found))
+
+
+def test_the_ranks_of_a_run_are_its_manifests_and_not_the_traces_of_its_forms(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["ranks", str(ranked_run(tmp_path / "run")), "--json"]) == ExitCode.OK
     found = json.loads(capsys.readouterr().out)
     assert [rank["rank"] for rank in found["ranks"]] == ["0", "1"]
     assert found["doubt"] is None
     assert found["job"]["now"] == "eager"
     assert {form["source"] for form in found["job"]["forms"].values()} == {"measured"}
+
+
+def test_what_the_runs_of_ranks_lack_is_said(tmp_path: Path, capsys: Capture) -> None:
+    run = ranked_run(tmp_path / "run")
+    for rank in (0, 1):
+        changed(run / f"run.rank{rank}.json", lambda found: found.update(complete=False))
+    changed(run / "run.rank1.json", lambda found: found["forms"]["eager"].update(step_ms=None))
+    assert main(["ranks", str(run)]) == ExitCode.OK
+    told = " ".join(capsys.readouterr().out.split())
+    assert "! Run of rank 1: eager has neither a time nor an error" in told
+    assert "! Run of ranks 0, 1: the run was interrupted" in told
+    assert main(["ranks", str(run), "--json"]) == ExitCode.OK
+    notes = [rank["notes"] for rank in json.loads(capsys.readouterr().out)["ranks"]]
+    assert [len(found) for found in notes] == [1, 2]
+
+
+def test_a_form_pays_after_as_many_steps_as_its_set_up_and_the_times_of_the_job_give(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    run = ranked_run(tmp_path / "run")
+    changed(run / "run.rank1.json", lambda found: found["forms"]["eager"].update(step_ms=0.9, low=0.88, high=0.93))
+    assert main(["ranks", str(run), "--json"]) == ExitCode.OK
+    forms = json.loads(capsys.readouterr().out)["job"]["forms"]
+    gain_s = (forms["eager"]["step_ms"] - forms["replay"]["step_ms"]) / 1e3
+    longer_s = forms["replay"]["setup_s"] - forms["eager"]["setup_s"]
+    assert forms["eager"]["step_ms"] == 0.9
+    assert forms["replay"]["break_even_steps"] == pytest.approx(longer_s / gain_s)
+
+
+def test_a_rank_whose_manifest_is_none_is_not_passed_over(tmp_path: Path, capsys: Capture) -> None:
+    run = ranked_run(tmp_path / "run")
+    (run / "run.rank2.json").write_text('{"schema_version": 1}')
+    assert main(["ranks", str(run)]) == ExitCode.UNREADABLE
+    assert "run.rank2.json: not the manifest of a run (no forms)" in capsys.readouterr().err

@@ -130,7 +130,7 @@ def _ranks(paths: list[Path], written: Path | None) -> list[Rank]:
             report = api.report(path, progress=progress)
         number, world = rank_of(report.analysis.trace, report.run)
         name = names[path] if number is None else str(number)
-        ranks.append(Rank(name, report.analysis, report.advice, world))
+        ranks.append(Rank(name, report.analysis, report.advice, world, report.run))
         sizes |= {world} if world else set()
     twice = [name for name, count in Counter(rank.name for rank in ranks).items() if count > 1]
     if twice:

@@ -126,8 +126,13 @@ def traces_in(folder: Path) -> list[Path]:
 
 def ranks_in(folder: Path) -> list[Path]:
     """What stands for each rank of a job in a directory: a run's manifest, of which each rank leaves one, else the
-    traces. Those of the forms of one run are no ranks."""
-    runs = [manifest for manifest in manifests_in(folder) if read_run(manifest) is not None]
+    traces. Those of the forms of one run are no ranks. UnreadableError where only some of the ranks' manifests are of
+    runs."""
+    manifests = manifests_in(folder)
+    runs = [manifest for manifest in manifests if read_run(manifest) is not None]
+    others = [manifest for manifest in manifests if manifest.name != "run.json" and manifest not in runs]
+    if runs and others:
+        raise UnreadableError(f"{others[0]}: not the manifest of a run (no forms); record it again, or name the ranks")
     return runs or traces_in(folder)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -13,7 +13,7 @@ from tracelens.advice.choice.rank import Rank
 from tracelens.advice.results import Advice, Form
 from tracelens.model import units
 from tracelens.model.forms import FORMS
-from tracelens.reporting import lateness, phrases
+from tracelens.reporting import lateness, phrases, runs
 from tracelens.reporting.document import build
 from tracelens.reporting.forms import short
 from tracelens.reporting.grid import Column
@@ -69,7 +69,7 @@ class JobReport:
     @cached_property
     def documents(self) -> tuple[Document, ...]:
         """Those of the single ranks, without tables."""
-        return tuple(build(rank.analysis, rank.advice, limit=0) for rank in self.ranks)
+        return tuple(build(rank.analysis, rank.advice, rank.run, limit=0) for rank in self.ranks)
 
     def to_json(self) -> str:
         """The job (null where there is no verdict), and its ranks."""
@@ -95,14 +95,21 @@ def headline(report: JobReport) -> str:
 
 
 def distrust(report: JobReport) -> Iterator[str]:
-    """What speaks against one verdict: that these may be no ranks of one job, and trust checks that failed."""
+    """What speaks against one verdict: that these may be no ranks of one job, what runs lack, and trust checks that
+    failed."""
     if report.kinship.doubt:
         yield phrases.sentence(report.kinship.doubt[0].upper() + report.kinship.doubt[1:])
-    failed = dict[str, list[str]]()
+    yield from _told_of("Run", report, runs.warnings)
+    yield from _told_of("Trust", report, phrases.failed_checks)
+
+
+def _told_of(what: str, report: JobReport, messages: Callable[[Document], Iterable[str]]) -> Iterator[str]:
+    """Messages on single ranks, each once with the ranks that it is of: "Trust of ranks 0, 1: ..."."""
+    found = dict[str, list[str]]()
     for rank, document in zip(report.ranks, report.documents, strict=True):
-        for message in phrases.failed_checks(document):
-            failed.setdefault(message, []).append(rank.name)
-    yield from (f"Trust of {_named(names)}: {phrases.sentence(message)}" for message, names in failed.items())
+        for message in messages(document):
+            found.setdefault(message, []).append(rank.name)
+    yield from (f"{what} of {_named(names)}: {phrases.sentence(message)}" for message, names in found.items())
 
 
 def reasons(report: JobReport) -> Iterator[str]:
@@ -256,6 +263,7 @@ def _entry(rank: Rank, document: Document, name: str) -> dict[str, Any]:
         "rank": rank.name,
         "path": document["trace"]["path"],
         "trust": document["trust"]["level"],
+        "notes": list(runs.warnings(document)),
         **{key: advised[key] for key in ("verdict", "decided", "confidence", "fix_first", "after_fix")},
         "waits_ms": rank.waits_ms,
         "forms": {name: _times(rank.advice.forms[name]) for name in FORMS},

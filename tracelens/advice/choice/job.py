@@ -17,6 +17,7 @@ from tracelens.advice.choice.case import Case, Joint
 from tracelens.advice.choice.job_findings import findings_of
 from tracelens.advice.choice.rank import Rank
 from tracelens.advice.choice.recommend import recommend
+from tracelens.advice.forms.pays import with_break_even
 from tracelens.advice.results import Blocker, Finding, Form, Recommendation
 from tracelens.advice.rules import rule
 from tracelens.model.forms import FORMS
@@ -117,7 +118,9 @@ def _weight(seen: Observation) -> tuple[bool, bool, float, float]:
 
 
 def _of_all(ranks: Sequence[Mapping[str, Form]]) -> dict[str, Form]:
-    return {name: _joined([forms[name] for forms in ranks]) for name in FORMS}
+    """The forms of the job, and after how many steps each has paid there: times and set-up may be of other ranks."""
+    joined = {name: _joined([forms[name] for forms in ranks]) for name in FORMS}
+    return {name: with_break_even(form, joined["eager"]) for name, form in joined.items()}
 
 
 def _joined(forms: Sequence[Form]) -> Form:

@@ -9,6 +9,7 @@ from tracelens.advice.choice.case import Case, Reasoned
 from tracelens.advice.results import Advice, Form
 from tracelens.advice.rules import late_rank, rule
 from tracelens.analysis.results import Analysis
+from tracelens.loading.runs import Run
 from tracelens.model.units import NS_PER_MS
 
 
@@ -22,6 +23,8 @@ class Rank:
     advice: Advice
     world: int | None = None
     """How many ranks the job has, where the trace says so."""
+    run: Run | None = None
+    """The run that the trace belongs to."""
 
     @property
     def title(self) -> str:
