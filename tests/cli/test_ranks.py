@@ -39,7 +39,7 @@ def test_what_is_no_job_is_refused_in_one_line(tmp_path: Path, capsys: Capture) 
     again = zero.rename(tmp_path / "again.json")
     zero = written(tmp_path, 0)
     for words, said in (
-        ([zero], "several traces"),
+        ([zero], "0 is one trace, ranks compares several"),
         ([zero, again], "several of the traces are of rank 0"),
         ([zero, other], "jobs of 2 and 4 ranks"),
     ):
@@ -50,9 +50,9 @@ def test_what_is_no_job_is_refused_in_one_line(tmp_path: Path, capsys: Capture) 
 
 def test_traces_without_a_rank_are_told_apart_by_their_folders(tmp_path: Path, capsys: Capture) -> None:
     paths = [tmp_path / folder / "trace.json" for folder in ("first", "second")]
-    for path in paths:
+    for number, path in enumerate(paths):
         path.parent.mkdir()
-        told(*[pointwise(2, host=30)] * 40).write(path)
+        told(*[pointwise(2, host=30)] * (40 + number)).write(path)
     assert main(["ranks", *map(str, paths), "--json"]) == ExitCode.OK
     found = json.loads(capsys.readouterr().out)
     assert [rank["rank"] for rank in found["ranks"]] == ["first/trace", "second/trace"]
@@ -159,3 +159,29 @@ def test_a_rank_whose_manifest_is_none_is_not_passed_over(tmp_path: Path, capsys
     (run / "run.rank2.json").write_text('{"schema_version": 1}')
     assert main(["ranks", str(run)]) == ExitCode.UNREADABLE
     assert "run.rank2.json: not the manifest of a run (no forms)" in capsys.readouterr().err
+
+
+def test_the_forms_of_one_run_are_no_ranks(tmp_path: Path, capsys: Capture) -> None:
+    run = write_run(tmp_path / "run", traces=("eager", "replay"))
+    traces = [str(run / f"{form}.pt.trace.json.gz") for form in ("eager", "replay")]
+    for words in (traces, [str(run), traces[1]]):
+        assert main(["ranks", *words]) == ExitCode.USAGE
+        assert "are of one run, whose forms are no ranks" in capsys.readouterr().err
+    assert main(["ranks", str(run)]) == ExitCode.USAGE
+    assert "run is one trace, ranks compares several" in capsys.readouterr().err
+
+
+def test_a_copy_is_no_other_rank(tmp_path: Path, capsys: Capture) -> None:
+    one = told(*[pointwise(2, host=30)] * 40).write(tmp_path / "one.json")
+    shutil.copy(one, tmp_path / "other.json")
+    assert main(["ranks", str(one), str(tmp_path / "other.json")]) == ExitCode.USAGE
+    assert "one and other are one recording" in capsys.readouterr().err
+    assert main(["ranks", str(one), str(tmp_path / "." / "one.json")]) == ExitCode.USAGE
+    assert "one.json is given twice" in capsys.readouterr().err
+
+
+def test_a_directory_without_a_rank_is_named(tmp_path: Path, capsys: Capture) -> None:
+    ranks = [str(written(tmp_path, rank)) for rank in (0, 1)]
+    (tmp_path / "none").mkdir()
+    assert main(["ranks", *ranks, str(tmp_path / "none")]) == ExitCode.UNREADABLE
+    assert "none: no .json, .json.gz or .json.zst trace in this directory" in capsys.readouterr().err

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tracelens.cli import output
 from tracelens.cli.command import add_json
 from tracelens.cli.conditions import Condition, exit_code, parse_conditions
-from tracelens.cli.formats import expect_apart, format_of
-from tracelens.cli.progress import Progress
+from tracelens.cli.formats import format_of
+from tracelens.cli.given import ranks_of
 from tracelens.errors import UsageError
 from tracelens.exitcodes import ExitCode
 
 if TYPE_CHECKING:
-    from tracelens.advice.choice.rank import Rank
     from tracelens.reporting.job import JobReport
 
 SUFFIXES: Final = (".md", ".txt", ".json")
@@ -59,9 +56,9 @@ class RanksCommand:
         from tracelens.reporting.job import JobReport
 
         path, chosen = options.output, _format(options)
-        ranks = tuple(sorted(_ranks(options.traces, path), key=lambda rank: (len(rank.name), rank.name)))
-        if len(ranks) < 2:
-            raise UsageError("ranks compares several traces; tracelens report judges one")
+        ranks = tuple(sorted(ranks_of(options.traces, path), key=lambda rank: (len(rank.name), rank.name)))
+        if len(ranks) == 1:
+            raise UsageError(f"{ranks[0].name} is one trace, ranks compares several: tracelens report judges it")
         kin = kinship(ranks)
         if kin.strangers:
             raise UsageError(f"the traces are of different programs: {kin.strangers}; give those of one job")
@@ -112,53 +109,3 @@ def _deliver(text: str, path: Path | None, *, force: bool) -> None:
         return
     output.write_file(path, (text,), force=force)
     output.note(f"wrote {path}")
-
-
-def _ranks(paths: list[Path], written: Path | None) -> list[Rank]:
-    """Each trace with the advice on it; UsageError for two of one rank, for jobs of different sizes, and for a trace
-    that what is written would replace."""
-    from tracelens import api
-    from tracelens.advice.choice.rank import Rank
-    from tracelens.reporting.document import rank_of
-
-    ranks, sizes, names = list[Rank](), set[int](), _names(list(_files(paths)))
-    if written is not None:
-        for path in names:
-            expect_apart(written, str(path))
-    for path in names:
-        with Progress() as progress:
-            report = api.report(path, progress=progress)
-        number, world = rank_of(report.analysis.trace, report.run)
-        name = names[path] if number is None else str(number)
-        ranks.append(Rank(name, report.analysis, report.advice, world, report.run))
-        sizes |= {world} if world else set()
-    twice = [name for name, count in Counter(rank.name for rank in ranks).items() if count > 1]
-    if twice:
-        raise UsageError(f"several of the traces are of rank {twice[0]}; give one of each rank")
-    if len(sizes) > 1:
-        raise UsageError(
-            f"the traces are of jobs of {' and '.join(map(str, sorted(sizes)))} ranks; give those of one job"
-        )
-    return ranks
-
-
-def _names(paths: list[Path]) -> dict[Path, str]:
-    """What traces are called that give no rank: by the file without the ending that all share, and its folder where
-    several files have that name."""
-    often, shared = Counter(path.name for path in paths), _shared_ending([path.name for path in paths])
-    short = {path: path.name.removesuffix(shared) for path in paths}
-    return {path: name if often[path.name] == 1 else f"{path.parent.name}/{name}" for path, name in short.items()}
-
-
-def _shared_ending(names: list[str]) -> str:
-    """The longest ending from a point on that all names have (".eager.json.gz"), and that leaves something of each."""
-    endings = (names[0][at:] for at, letter in enumerate(names[0]) if letter == "." and at) if names else ()
-    return next((ending for ending in endings if all(n.endswith(ending) and n != ending for n in names)), "")
-
-
-def _files(paths: list[Path]) -> Iterator[Path]:
-    """The traces themselves, those of a directory in its place, of a run its manifests."""
-    from tracelens.loading.choose import ranks_in
-
-    for path in paths:
-        yield from ranks_in(path) if path.is_dir() else [path]

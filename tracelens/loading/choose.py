@@ -99,14 +99,16 @@ def _trace_file(path: str | Path) -> str:
     if len(found) == 1:
         return str(found[0])
     if not found:
-        raise UnreadableError(
-            f"{path}: no .json, .json.gz or .json.zst trace in this directory; {_instead(Path(path))}"
-        )
+        raise UnreadableError(_no_trace(Path(path)))
     listed = _listed([file.name for file in found])
     raise UnreadableError(
         f"{path}: {len(found)} traces in this directory ({listed}); name one of them, as {found[0]} (tracelens ranks "
         "judges the ranks of a job)"
     )
+
+
+def _no_trace(folder: Path) -> str:
+    return f"{folder}: no .json, .json.gz or .json.zst trace in this directory; {_instead(folder)}"
 
 
 def _instead(folder: Path) -> str:
@@ -126,14 +128,17 @@ def traces_in(folder: Path) -> list[Path]:
 
 def ranks_in(folder: Path) -> list[Path]:
     """What stands for each rank of a job in a directory: a run's manifest, of which each rank leaves one, else the
-    traces. Those of the forms of one run are no ranks. UnreadableError where only some of the ranks' manifests are of
-    runs."""
+    traces. Those of the forms of one run are no ranks. UnreadableError where there is nothing,
+    or only some of the ranks' manifests are of runs."""
     manifests = manifests_in(folder)
     runs = [manifest for manifest in manifests if read_run(manifest) is not None]
     others = [manifest for manifest in manifests if manifest.name != "run.json" and manifest not in runs]
     if runs and others:
         raise UnreadableError(f"{others[0]}: not the manifest of a run (no forms); record it again, or name the ranks")
-    return runs or traces_in(folder)
+    found = runs or traces_in(folder)
+    if not found:
+        raise UnreadableError(_no_trace(folder))
+    return found
 
 
 def _looks_like_trace(file: Path) -> bool:
