@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.advice.story import gemm, pointwise, told
+from tests.advice.cases.beats import graph
+from tests.advice.story import call, gemm, pointwise, told
 from tests.runs import write_run
 from tracelens.__main__ import main
 from tracelens.exitcodes import ExitCode
@@ -72,6 +73,8 @@ def test_a_job_fails_on_its_verdict(tmp_path: Path, capsys: Capture) -> None:
     assert main([*words, "replay"]) == ExitCode.OK
     assert main([*words, "idle=20"]) == ExitCode.USAGE
     assert "idle is of one rank" in capsys.readouterr().err
+    assert main([*words, "foo"]) == ExitCode.USAGE
+    assert "it takes both, compile, replay (see" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "begins"), [("a.md", "### All"), ("a.txt", "All 2"), ("a.json", "{")])
@@ -185,3 +188,16 @@ def test_a_directory_without_a_rank_is_named(tmp_path: Path, capsys: Capture) ->
     (tmp_path / "none").mkdir()
     assert main(["ranks", *ranks, str(tmp_path / "none")]) == ExitCode.UNREADABLE
     assert "none: no .json, .json.gz or .json.zst trace in this directory" in capsys.readouterr().err
+
+
+def test_ranks_without_a_verdict_exit_as_their_reports_do(tmp_path: Path, capsys: Capture) -> None:
+    eager = written(tmp_path, 0)
+    info = {"rank": 1, "world_size": 2}
+    replayed, empty = tmp_path / "replayed.json", tmp_path / "empty.json"
+    told(graph(40, 10.0), distributedInfo=info).write(replayed)
+    told(call("cudaEventRecord", 1), distributedInfo=info).write(empty)
+    assert main(["ranks", str(eager), str(replayed)]) == main(["report", str(replayed)]) == ExitCode.OK
+    assert "They run in different forms" in capsys.readouterr().out
+    assert main(["ranks", str(eager), str(replayed), "--fail-on", "both"]) == ExitCode.NOTHING_TO_JUDGE
+    assert capsys.readouterr().err == "tracelens: --fail-on: there is no verdict\n"
+    assert main(["ranks", str(eager), str(empty)]) == main(["report", str(empty)]) == ExitCode.NOTHING_TO_JUDGE

@@ -84,12 +84,14 @@ def _either(forms: list[str]) -> str:
     return " or ".join(forms)
 
 
-def parse_conditions(text: str) -> list[Condition]:
-    """Conditions of one `--fail-on`, separated by commas; ArgumentTypeError for an unknown one."""
-    return [_parse(word.strip()) for word in text.split(",")]
+def parse_conditions(text: str, *, more: str = " or idle=PERCENT") -> list[Condition]:
+    """Conditions of one `--fail-on`, separated by commas; ArgumentTypeError for an unknown one.
+
+    more: what it takes beside the verdicts, as the error says it."""
+    return [_parse(word.strip(), more) for word in text.split(",")]
 
 
-def _parse(word: str) -> Condition:
+def _parse(word: str, more: str) -> Condition:
     name, _, number = word.partition("=")
     if word in VERDICTS:
         return Condition(verdict=word)
@@ -98,7 +100,7 @@ def _parse(word: str) -> Condition:
     except ValueError:
         percent = -1.0
     if not 0 <= percent <= 100:
-        raise argparse.ArgumentTypeError(f"{word!r} is no condition; it takes {', '.join(VERDICTS)} or idle=PERCENT")
+        raise argparse.ArgumentTypeError(f"{word!r} is no condition; it takes {', '.join(VERDICTS)}{more}")
     return Condition(idle_percent=percent)
 
 

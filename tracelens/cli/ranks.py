@@ -64,14 +64,25 @@ class RanksCommand:
             raise UsageError(f"the traces are of different programs: {kin.strangers}; give those of one job")
         report = JobReport(ranks, judge(ranks, kin.doubts), kin)
         _deliver(_rendered(report, chosen, path), path, force=options.force)
-        if report.document is None:
-            return ExitCode.NOTHING_TO_JUDGE
-        return exit_code(report.document, options.fail_on) if options.fail_on else ExitCode.OK
+        return _exit_code(report, options.fail_on)
+
+
+def _exit_code(report: JobReport, conditions: list[Condition]) -> ExitCode:
+    """That of the conditions; without any that of a report on each rank: NOTHING_TO_JUDGE where one has no device
+    work."""
+    from tracelens.reporting.report import Report
+
+    if report.document is not None:
+        return exit_code(report.document, conditions) if conditions else ExitCode.OK
+    if conditions:
+        output.note("--fail-on: there is no verdict")
+        return ExitCode.NOTHING_TO_JUDGE
+    return max(Report(rank.analysis, rank.advice, rank.run).exit_code for rank in report.ranks)
 
 
 def _verdicts(text: str) -> list[Condition]:
     """Conditions on the verdict; ArgumentTypeError for others."""
-    conditions = parse_conditions(text)
+    conditions = parse_conditions(text, more="")
     if not all(condition.verdict for condition in conditions):
         raise argparse.ArgumentTypeError("idle is of one rank: tracelens report --fail-on idle=PERCENT judges it")
     return conditions
