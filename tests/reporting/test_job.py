@@ -14,6 +14,7 @@ from tests.advice.test_job import early, late, rank, waiting_on_host
 from tracelens.advice.choice.job import judge
 from tracelens.advice.choice.one_job import kinship
 from tracelens.advice.choice.rank import Rank
+from tracelens.advice.explain.explain import explain
 from tracelens.reporting import job
 from tracelens.reporting.job import JobReport
 from tracelens.reporting.job_pages import to_markdown, to_text
@@ -36,7 +37,7 @@ def test_the_ranks_have_one_verdict_a_reason_and_a_row_each() -> None:
     text = to_text(judged(early("0"), late("1")))
     told = " ".join(text.split())
     assert told.startswith("! Trust of rank 0: only 9 device events ran in the window")
-    assert "All 2 ranks. Compile: 1.66 -> 0.23 ms (predicted " in told
+    assert "2 ranks. Compile: 1.66 -> 0.23 ms (predicted " in told
     assert "By themselves ranks differ: both for rank 1; neither for rank 0." in told
     assert "Rank 1 is late: the others wait for it in collectives, rank 0 for 2." in told
     assert "as they run now that is rank 1." in told
@@ -117,7 +118,7 @@ def test_ranks_that_all_wait_do_so_for_one_that_is_not_given() -> None:
 
 def test_ranks_without_a_verdict_say_which_has_none() -> None:
     report = judged(late("0"), rank("1", call("cudaEventRecord", 1)))
-    assert job.headline(report).startswith("All 2 ranks. No verdict. Rank 1: ")
+    assert job.headline(report).startswith("2 ranks. No verdict. Rank 1: ")
     assert parsed(report)["job"] is None
     assert ["1", "none", "-"] in [line.split()[:3] for line in to_text(report).splitlines()]
 
@@ -137,7 +138,7 @@ def test_what_speaks_against_one_job_comes_first() -> None:
 
 def test_markdown_has_the_verdict_the_forms_and_the_ranks() -> None:
     text = to_markdown(judged(early("0"), late("1")))
-    assert "### All 2 ranks. Compile: 1.66 → 0.23 ms" in text
+    assert "### 2 ranks. Compile: 1.66 → 0.23 ms" in text
     assert "| **compile** |" in text
     assert "| rank | by itself | sure | eager | compile | replay | both | waits | repaired |" in text
     assert "| 0 | neither | " in text
@@ -147,7 +148,7 @@ def test_json_has_the_job_and_its_ranks() -> None:
     found = parsed(judged(early("0"), late("1")))
     assert (found["job"]["verdict"], found["job"]["latest"], found["job"]["longest"]) == ("compile", "1", "1")
     assert [(one["rank"], one["verdict"]) for one in found["ranks"]] == [("0", "neither"), ("1", "both")]
-    assert found["summary"].startswith("All 2 ranks. Compile")
+    assert found["summary"].startswith("2 ranks. Compile")
 
 
 def test_a_finding_names_its_rank_and_the_page_what_it_is_of() -> None:
@@ -188,3 +189,41 @@ def test_a_late_rank_whose_steps_are_short_is_late_before_them() -> None:
     assert "Rank 1 is late" in told
     assert "what makes it late lies before its counted steps, and in no time of the job." in told
     assert "lies before" not in plain(judged(early("0"), late("1")))
+
+
+def test_how_many_ranks_the_job_has_is_said_as_far_as_it_is_known() -> None:
+    ranks = [late("0"), late("1")]
+    for world, told in ((None, "2 ranks. "), (2, "All 2 ranks. "), (3, "2 of the job's 3 ranks. ")):
+        assert job.headline(judged(*(replace(rank, world=world) for rank in ranks))).startswith(told)
+
+
+def test_a_rank_whose_verdict_is_a_guess_is_said_to_be_guessed() -> None:
+    sure, other = late("0"), early("1")
+    advised = replace(other.advice.recommendation, decided=False)
+    guessed = replace(other, advice=replace(other.advice, recommendation=advised))
+    told = plain(judged(sure, guessed))
+    assert "By themselves ranks differ: both for rank 0; neither at a guess for rank 1." in told
+    assert "?: a guess, which decides nothing" in told
+
+
+def test_no_column_is_explained_that_a_narrow_page_leaves_out() -> None:
+    report = judged(waiting_on_host("0", 4), waiting_on_host("1", 6))
+    narrow = to_text(report, width=40).split("Each rank without its waits")[1]
+    assert "A wider page shows" in narrow
+    assert "repaired:" not in narrow
+    assert "repaired:" in to_text(report)
+
+
+def test_a_file_keeps_its_name_where_a_sentence_begins() -> None:
+    report = judged(late("0"), rank("nothing.json", call("cudaEventRecord", 1)))
+    assert "No verdict. nothing.json: " in job.headline(report)
+
+
+def test_the_form_that_a_repaired_rank_is_to_run_in_is_named() -> None:
+    found = parsed(judged(waiting_on_host("0", 4), waiting_on_host("1", 6)))
+    assert {one["repaired"]["form"] for one in found["ranks"]} == {found["job"]["after_fix"]["verdict"]}
+
+
+@pytest.mark.parametrize("name", ["job", "doubt", "now", "waits_ms", "alone", "latest", "longest", "repaired", "notes"])
+def test_the_keys_of_the_document_of_a_job_are_explained(name: str) -> None:
+    assert explain(name)

@@ -24,9 +24,11 @@ SHOWN_NAMES: Final = 8
 """Ranks that are named of those that are alike; the table has them all."""
 SHOWN_HANDLES: Final = 3
 """Handles that a sentence names."""
+GUESSED: Final = "by itself"
+"""The column of what may be a guess."""
 COLUMNS: Final = (
     Column("rank", ">", least=6),
-    Column("by itself", spare=1),
+    Column(GUESSED, spare=1),
     Column("sure", ">", spare=3),
     *(Column(name, ">") for name in FORMS),
     Column("waits", ">", spare=2),
@@ -149,12 +151,14 @@ def rows(report: JobReport) -> list[list[str]]:
     return [_row(rank, repaired) for rank in report.ranks]
 
 
-def legend(report: JobReport) -> str:
-    """What the marks and columns of the rows mean, as far as they are there."""
-    cells = {cell for row in rows(report) for cell in row}
-    *_, waits, repaired = (any(column) for column in zip(*rows(report), strict=True))
-    shown = {"?": any("?" in cell for cell in cells), "-": "-" in cells, "waits": waits, "repaired": repaired}
-    told = "; ".join(f"{mark}: {LEGEND[mark]}" for mark, is_shown in shown.items() if is_shown)
+def legend(report: JobReport, titles: str | None = None) -> str:
+    """What the marks and columns of the rows mean, as far as they are there, and where only some columns are shown
+    under `titles`, among those."""
+    columns = {column.title: cells for column, cells in zip(COLUMNS, zip(*rows(report), strict=True), strict=True)}
+    seen = {title: cells for title, cells in columns.items() if any(cells) and (titles is None or title in titles)}
+    cells = {cell for shown in seen.values() for cell in shown}
+    is_shown = {"?": any("?" in cell for cell in seen.get(GUESSED, ())), "-": "-" in cells}
+    told = "; ".join(f"{mark}: {said}" for mark, said in LEGEND.items() if is_shown.get(mark, mark in seen))
     return f"{told.format(form=_repaired_form(report))}." if told else ""
 
 
@@ -168,10 +172,17 @@ def _repairs(ranks: tuple[Rank, ...], job: Job) -> Iterator[str]:
 
 
 def _differ(ranks: tuple[Rank, ...]) -> Iterator[str]:
-    """That the ranks are advised different forms by themselves, where they are."""
+    """That the ranks are advised different forms by themselves, where they are; which of these are guesses."""
     verdicts = [rank.advice.recommendation.verdict for rank in ranks]
     if len(set(verdicts)) > 1:
-        yield f"By themselves ranks differ: {_grouped(ranks, verdicts)}."
+        told = [_by_itself(rank, " at a guess") for rank in ranks]
+        yield f"By themselves ranks differ: {_grouped(ranks, told)}."
+
+
+def _by_itself(rank: Rank, guess: str) -> str:
+    """The verdict of a rank's own report, with the mark of a guess."""
+    advised = rank.advice.recommendation
+    return advised.verdict if advised.verdict == "abstain" or advised.decided else f"{advised.verdict}{guess}"
 
 
 def _grouped(ranks: tuple[Rank, ...], words: list[str]) -> str:
@@ -190,9 +201,9 @@ def _named(names: list[str]) -> str:
 
 
 def _every(ranks: tuple[Rank, ...]) -> str:
-    """What ranks there are: "All 8 ranks", or "2 of the job's 8 ranks" where not all are given."""
-    world = max((rank.world or 0 for rank in ranks), default=0)
-    return f"{len(ranks)} of the job's {world} ranks" if world > len(ranks) else f"All {len(ranks)} ranks"
+    """What ranks there are: "All 8 ranks", "2 of the job's 8 ranks", or "2 ranks" where nothing tells of how many."""
+    world, given = max((rank.world or 0 for rank in ranks), default=0), len(ranks)
+    return f"{given} of the job's {world} ranks" if world > given else f"{'All ' if world else ''}{given} ranks"
 
 
 def _why_none(ranks: tuple[Rank, ...]) -> str:
@@ -208,7 +219,7 @@ def _row(rank: Rank, repaired: str) -> list[str]:
     silent = advised.verdict == "abstain"
     return [
         rank.name,
-        "none" if silent else advised.verdict + ("" if advised.decided else "?"),
+        "none" if silent else _by_itself(rank, "?"),
         "-" if silent else units.percent(advised.confidence),
         *(_step(forms[name]) for name in FORMS),
         units.milliseconds(rank.waits_ms) if rank.waits_ms else "",
@@ -268,5 +279,5 @@ def _entry(rank: Rank, document: Document, name: str) -> dict[str, Any]:
         "waits_ms": rank.waits_ms,
         "forms": {name: _times(rank.advice.forms[name]) for name in FORMS},
         "alone": {name: _times(alone[name]) for name in FORMS},
-        "repaired": _times(repaired) if repaired else None,
+        "repaired": {"form": name, **_times(repaired)} if repaired else None,
     }

@@ -56,4 +56,4 @@ def _ranks(report: JobReport, page: Page) -> Iterator[str]:
     titles, *lines = page.table(columns, rows)
     yield from (titles, *lines)
     yield from text.hidden(columns, rows, titles, page)
-    yield from page.text(job.legend(report), "  ", None, "dim")
+    yield from page.text(job.legend(report, titles), "  ", None, "dim")

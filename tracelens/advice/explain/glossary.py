@@ -223,6 +223,12 @@ FACE: Final = {
     "repaired": "Of a rank, the ms of the form that its job is to run in once it is repaired, without its waits.",
     "longest": "Of the ranks of a job, the one that is the longest in the form in use, without its waits.",
     "latest": "Of the ranks of a job, the one that the others wait for.",
+    "late": "Of a rank, that the others wait for it in collectives.",
+    "job": "What is advised for all ranks: the keys of a recommendation with the forms and findings of the job; null "
+    "without a verdict.",
+    "doubt": "Of traces that are judged as ranks, what speaks against one job; null where nothing does.",
+    "now": "Of the ranks of a job, the form that all of them run in.",
+    "waits_ms": "Of a rank, the ms of a step that its collectives wait for ranks that are later.",
     "alone": "The forms of a rank without its waits.",
     "at": "When a gap begins, after the trace's start: start_ns less base_ns.",
     "length": "Of a gap or a call: its ns.",
