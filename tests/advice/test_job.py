@@ -110,6 +110,7 @@ def test_ranks_that_are_alike_are_advised_together_what_each_is(beats: list[Beat
     assert job is not None
     assert job.forms == alone.forms
     assert job.advised == replace(alone.recommendation, evidence=())
+    assert [finding for finding, _ in job.findings] == list(alone.findings)
 
 
 def test_a_repair_that_one_rank_needs_all_need() -> None:

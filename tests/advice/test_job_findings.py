@@ -21,7 +21,7 @@ def job_of(*ranks: Rank) -> Job:
 
 
 def by_rule(job: Job) -> dict[str, Finding]:
-    return {finding.rule: finding for finding in job.findings}
+    return {finding.rule: finding for finding, _ in job.findings}
 
 
 def step_of(job: Job, name: str) -> float:
@@ -62,7 +62,7 @@ def test_what_another_rank_than_the_longest_has_to_repair_is_found_there() -> No
     shorter = rank("1", *[*[pointwise(2, host=30)] * 20, item()] * 2)
     job = job_of(rank("0", *LAUNCHES), shorter)
     assert job.longest.name == "0"
-    assert job.shown_by["sync_points"].name == "1"
+    assert [by.name for finding, by in job.findings if finding.rule == "sync_points"] == ["1"]
     assert by_rule(job)["sync_points"].evidence[0].startswith("s-")
     assert job.repairs == {"sync": ("1",)}
 
@@ -77,7 +77,7 @@ def test_a_repair_saves_the_job_what_its_longest_rank_is_shorter_by() -> None:
 
 def test_savings_are_no_longer_than_the_step_and_come_by_size() -> None:
     job = job_of(early("0"), late("1"))
-    savings = [finding.saving_ms or 0.0 for finding in job.findings]
+    savings = [finding.saving_ms or 0.0 for finding, _ in job.findings]
     assert savings == sorted(savings, reverse=True)
     assert max(savings) <= step_of(job, job.now)
 
@@ -90,3 +90,14 @@ def test_the_ranks_are_not_to_be_compared_once_more() -> None:
     found = by_rule(job_of(*ranks))["exposed_communication"]
     assert "compare ranks" not in found.advice
     assert found.saving_ms == own["exposed_communication"].saving_ms
+
+
+def test_a_rank_that_waits_is_host_bound_as_its_own_step_is() -> None:
+    waiting = [rank(name, *LAUNCHES, collective(1_000, 57)) for name in "01"]
+    own = {finding.rule: finding for finding in waiting[0].advice.findings}
+    job = job_of(*waiting)
+    assert waiting[0].waits_ms > 0.7
+    found = by_rule(job)["host_bound_dispatch"]
+    assert found.title == own["host_bound_dispatch"].title
+    fastest = min(form.step_ms for form in job.forms.values() if form.step_ms is not None)
+    assert 0 < (found.saving_ms or 0.0) <= step_of(job, job.now) - fastest

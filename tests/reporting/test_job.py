@@ -63,8 +63,8 @@ def test_the_verdict_comes_with_all_that_a_report_says_of_it() -> None:
 def test_no_finding_of_the_job_is_left_out() -> None:
     report = judged(late("0"), late("1"))
     assert report.job is not None
-    finding = report.job.findings[0]
-    many = tuple(replace(finding, title=f"finding number {number}") for number in range(9))
+    finding, shown_by = report.job.findings[0]
+    many = tuple((replace(finding, title=f"finding number {number}"), shown_by) for number in range(9))
     told = plain(replace(report, job=replace(report.job, findings=many)))
     assert all(f": finding number {number}." in told for number in range(9))
     assert "--limit" not in told
@@ -164,6 +164,7 @@ def test_what_only_some_ranks_have_to_repair_is_said_of_them() -> None:
     waits, plain_one = waiting_on_host("1", 4), rank("0", *[pointwise(2, host=30)] * 80)
     told = plain(judged(plain_one, waits))
     assert "Only rank 1 has 4 waits for the device a step (s-" in told
+    assert [fix["ranks"] for fix in parsed(judged(plain_one, waits))["job"]["fix_first"]] == [["1"]]
     assert "Only rank" not in plain(judged(waiting_on_host("0", 4), waits))
 
 

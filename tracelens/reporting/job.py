@@ -59,9 +59,7 @@ class JobReport:
         job = self.job
         if job is None:
             return None
-        findings = tuple(
-            replace(found, title=f"{job.shown_by[found.rule].begun}: {found.title}") for found in job.findings
-        )
+        findings = tuple(replace(found, title=f"{rank.begun}: {found.title}") for found, rank in job.findings)
         advice = Advice(dict(job.forms), job.advised, findings)
         document = build(job.longest.analysis, advice, limit=0)
         steps = document["window"]["steps"] or 1
@@ -258,13 +256,17 @@ def _times(form: Form) -> dict[str, Any]:
 
 
 def _judged(job: Job, document: Document) -> dict[str, Any]:
+    advised = document["recommendation"]
     return {
-        **document["recommendation"],
+        **advised,
         "now": job.now,
         "longest": job.longest.name,
         "latest": job.latest,
         "forms": document["forms"],
-        "findings": [{**found, "rank": job.shown_by[found["rule"]].name} for found in document["findings"]],
+        "fix_first": [{**fix, "ranks": list(job.repairs[fix["blocker"]])} for fix in advised["fix_first"]],
+        "findings": [
+            {**found, "rank": rank.name} for found, (_, rank) in zip(document["findings"], job.findings, strict=True)
+        ],
     }
 
 

@@ -37,10 +37,8 @@ class Job:
     """Each as long as on the rank that is the longest in it by itself, without what it waits for the others."""
     longest: Rank
     """The rank that is the longest in the form in use."""
-    findings: tuple[Finding, ...]
-    """What the ranks show, each as one of them does; savings are of the job's step."""
-    shown_by: Mapping[str, Rank]
-    """By the rule of a finding, the rank that shows it."""
+    findings: tuple[tuple[Finding, Rank], ...]
+    """What the ranks show, each with the rank that it is told of; savings are of the job's step."""
     repairs: Mapping[str, tuple[str, ...]]
     """By the id of what is to be repaired first, the names of the ranks that have it."""
     waits: bool
@@ -63,9 +61,9 @@ def judge(ranks: Sequence[Rank], doubts: Mapping[str, float] | None = None) -> J
     # Handles are of one trace each: those of several mean nothing together.
     advised = replace(recommend(case), evidence=())
     waits, latest = _latest(ranks, MATTERS * (case.forms[own].step_ms or 0.0))
-    findings, shown_by = findings_of(ranks, longest, case, advised)
+    findings = findings_of(ranks, longest, case, advised)
     repairs = {fix.id: _having(ranks, cases, fix.id) for fix in advised.fix_first}
-    return Job(advised, own, case.forms, longest, findings, shown_by, repairs, waits, latest)
+    return Job(advised, own, case.forms, longest, findings, repairs, waits, latest)
 
 
 def _having(ranks: Sequence[Rank], cases: Sequence[Case], blocker: str) -> tuple[str, ...]:

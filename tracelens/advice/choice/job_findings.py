@@ -17,10 +17,13 @@ from tracelens.advice.choice.case import Case
 from tracelens.advice.choice.first import TELLS, raised
 from tracelens.advice.choice.rank import Rank
 from tracelens.advice.results import Finding, Form, Recommendation
-from tracelens.advice.rules import LEAST_MS, RULES, check_all, exposed_communication, late_rank
-from tracelens.advice.rules.rule import severity
+from tracelens.advice.rules import LEAST_MS, RULES, check_all, exposed_communication, host_bound_dispatch, late_rank
+from tracelens.advice.rules.rule import device_ms, severity
 
 COMPARES: Final = frozenset(rule.id for rule in RULES if rule.compares)
+HOST: Final = host_bound_dispatch.RULE.id
+JOINT: Final = COMPARES | {HOST}
+"""Rules whose savings are of the job's forms."""
 ADVICE: Final = {exposed_communication.RULE.id: exposed_communication.OVERLAP}
 """By rule, what there is to do once the ranks have been compared."""
 
@@ -36,8 +39,8 @@ class _Step:
 
 def findings_of(
     ranks: Sequence[Rank], longest: Rank, case: Case, advised: Recommendation
-) -> tuple[tuple[Finding, ...], dict[str, Rank]]:
-    """The findings, the largest saving of the job's step first, and by rule the rank that shows each.
+) -> tuple[tuple[Finding, Rank], ...]:
+    """The findings, the largest saving of the job's step first, each with the rank that shows it.
 
     case, advised: what all ranks have together, and what is advised for them."""
     order = [longest, *(rank for rank in ranks if rank is not longest)]
@@ -45,7 +48,7 @@ def findings_of(
     step = _Step(_ms(case.forms, case.now), {r.name: _ms(r.alone(r.advice.forms), r.now) for r in order})
     shown_by, findings = dict[str, Rank](), list[Finding]()
     first = {TELLS.get(fix.id) for fix in advised.fix_first}
-    for rule in dict.fromkeys(name for shown in found.values() for name in shown):
+    for rule in (rule.id for rule in RULES if any(rule.id in shown for shown in found.values())):
         having = {rank.name: found[rank.name][rule] for rank in order if rule in found[rank.name]}
         rank = _teller(order, having)
         told = _of_job(having, having[rank.name], step)
@@ -55,8 +58,7 @@ def findings_of(
     worth = tuple(sorted(findings, key=lambda finding: -(finding.saving_ms or 0.0)))
     kept = raised(worth, advised, step.now)
     more = unproven(case.observed, kept)
-    shown_by |= {finding.rule: _with(order, finding) for finding in more}
-    return kept + more, shown_by
+    return (*((one, shown_by[one.rule]) for one in kept), *((one, _with(order, one)) for one in more))
 
 
 def _shown(rank: Rank, forms: Mapping[str, Form]) -> dict[str, Finding]:
@@ -64,7 +66,17 @@ def _shown(rank: Rank, forms: Mapping[str, Form]) -> dict[str, Finding]:
     own = check_all(rank.analysis, rank.advice.forms)
     joint = check_all(rank.analysis, forms, waits_ms=rank.waits_ms)
     told = [f for f in own if f.rule not in COMPARES] + [f for f in joint if f.rule in COMPARES]
-    return {finding.rule: finding for finding in told if finding.rule != late_rank.RULE.id}
+    shown = {finding.rule: finding for finding in told if finding.rule != late_rank.RULE.id}
+    return shown | ({HOST: _host_bound(rank, shown[HOST], forms)} if HOST in shown else {})
+
+
+def _host_bound(rank: Rank, found: Finding, forms: Mapping[str, Form]) -> Finding:
+    """The finding of a rank whose host is the limit, which its own step shows, with what the job's forms save."""
+    saving, idle = host_bound_dispatch.saving_of(forms), host_bound_dispatch.IDLE
+    most = max(_ms(forms, rank.now) - (device_ms(rank.analysis) - rank.waits_ms), 0.0)
+    saving = None if saving is None else min(saving, most)
+    advice = host_bound_dispatch.advice_of(rank.analysis, forms)
+    return replace(found, saving_ms=saving, advice=advice, severity=severity(idle))
 
 
 def _teller(order: Sequence[Rank], having: Mapping[str, Finding]) -> Rank:
@@ -73,7 +85,7 @@ def _teller(order: Sequence[Rank], having: Mapping[str, Finding]) -> Rank:
     known = [rank for rank in order if rank.name in having]
     saves = [having[rank.name].saving_ms or 0.0 for rank in known]
     own = having[known[0].name]
-    return known[0] if own.rule in COMPARES or (known[0] is order[0] and saves[0]) else known[saves.index(max(saves))]
+    return known[0] if own.rule in JOINT or (known[0] is order[0] and saves[0]) else known[saves.index(max(saves))]
 
 
 def _of_job(having: Mapping[str, Finding], told: Finding, step: _Step) -> Finding:
@@ -82,8 +94,8 @@ def _of_job(having: Mapping[str, Finding], told: Finding, step: _Step) -> Findin
     if told.saving_ms is None or not step.now:
         return told
     own = {name: finding.saving_ms or 0.0 for name, finding in having.items()}
-    longest = max(ms - own.get(name, 0.0) for name, ms in step.alone.items())
-    saving = max(min(told.saving_ms, step.now) if told.rule in COMPARES else step.now - longest, 0.0)
+    shorter = min(step.now - ms + own.get(name, 0.0) for name, ms in step.alone.items())
+    saving = max(min(told.saving_ms, step.now) if told.rule in JOINT else shorter, 0.0)
     return replace(told, saving_ms=None if saving < LEAST_MS else saving, severity=severity(saving / step.now))
 
 

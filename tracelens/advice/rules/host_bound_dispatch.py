@@ -42,13 +42,13 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         RULE.id,
         severity(idle),
         f"The device is idle for {percent(idle)} of the traced time while the host prepares launches",
-        _saving(forms),
+        saving_of(forms),
         tuple(longest["handle"]),
-        ADVICE.get(analysis.form, REPAIR if _stays(forms) else LAUNCH_LESS),
+        advice_of(analysis, forms),
     )
 
 
-def _saving(forms: Mapping[str, Form]) -> float | None:
+def saving_of(forms: Mapping[str, Form]) -> float | None:
     """Ms of eager's step that the fastest form has not; None where they are not known or none is faster."""
     eager = forms["eager"].step_ms
     times = [form.step_ms for form in candidates(forms).values() if form.step_ms is not None]
@@ -56,9 +56,10 @@ def _saving(forms: Mapping[str, Form]) -> float | None:
     return gain if gain > 0 else None
 
 
-def _stays(forms: Mapping[str, Form]) -> bool:
-    """Whether no form is worth its trouble."""
-    return choose(forms) == "eager" and forms["eager"].step_ms is not None
+def advice_of(analysis: Analysis, forms: Mapping[str, Form]) -> str:
+    """How to launch less: by another form unless none is worth its trouble."""
+    stays = choose(forms) == "eager" and forms["eager"].step_ms is not None
+    return ADVICE.get(analysis.form, REPAIR if stays else LAUNCH_LESS)
 
 
 def _idle(analysis: Analysis) -> float:
@@ -77,6 +78,5 @@ RULE: Final = Rule(
     "leaves the device its time: what fusing makes of that is another finding's.",
     "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
     check,
-    compares=True,
     expects=True,
 )
