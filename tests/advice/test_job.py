@@ -127,6 +127,7 @@ def test_waits_that_ranks_make_in_other_ways_are_all_to_repair() -> None:
     assert job is not None
     found = [(blocker.id, blocker.where) for blocker in job.advised.fix_first]
     assert found == [("sync", "aten::_local_scalar_dense"), ("sync", "aten::copy_")]
+    assert job.repairs == (("0",), ("1",))
 
 
 def test_the_terms_give_the_time_without_the_waits() -> None:

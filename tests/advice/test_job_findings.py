@@ -64,7 +64,7 @@ def test_what_another_rank_than_the_longest_has_to_repair_is_found_there() -> No
     assert job.longest.name == "0"
     assert [by.name for finding, by in job.findings if finding.rule == "sync_points"] == ["1"]
     assert by_rule(job)["sync_points"].evidence[0].startswith("s-")
-    assert job.repairs == {"sync": ("1",)}
+    assert job.repairs == (("1",),)
 
 
 def test_a_repair_saves_the_job_what_its_longest_rank_is_shorter_by() -> None:

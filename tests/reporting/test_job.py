@@ -163,7 +163,7 @@ def test_a_finding_names_its_rank_and_the_page_what_it_is_of() -> None:
 def test_what_only_some_ranks_have_to_repair_is_said_of_them() -> None:
     waits, plain_one = waiting_on_host("1", 4), rank("0", *[pointwise(2, host=30)] * 80)
     told = plain(judged(plain_one, waits))
-    assert "Only rank 1 has 4 waits for the device a step (s-" in told
+    assert "Only rank 1 has 4 waits for the device a step (aten::_local_scalar_dense; s-" in told
     assert [fix["ranks"] for fix in parsed(judged(plain_one, waits))["job"]["fix_first"]] == [["1"]]
     assert "Only rank" not in plain(judged(waiting_on_host("0", 4), waits))
 

@@ -18,6 +18,7 @@ from tracelens.reporting.document import build
 from tracelens.reporting.forms import short
 from tracelens.reporting.grid import Column
 from tracelens.reporting.json_text import written
+from tracelens.reporting.printable import short_place
 from tracelens.reporting.schema import AttributionEntry, ClassEntry, Document
 
 SHOWN_NAMES: Final = 8
@@ -162,11 +163,13 @@ def legend(report: JobReport, titles: str | None = None) -> str:
 
 def _repairs(ranks: tuple[Rank, ...], job: Job) -> Iterator[str]:
     """Which ranks have what is to be repaired first, where not all do."""
-    for fix in job.advised.fix_first:
-        names = list(job.repairs[fix.id])
+    for fix, having in zip(job.advised.fix_first, job.repairs, strict=True):
+        names = list(having)
         if 0 < len(names) < len(ranks):
-            handles = f" ({', '.join(fix.evidence[:SHOWN_HANDLES])})" if fix.evidence and len(names) == 1 else ""
-            yield f"Only {_named(names)} {'has' if len(names) == 1 else 'have'} {short(fix.message)}{handles}."
+            handles = ", ".join(fix.evidence[:SHOWN_HANDLES]) if len(names) == 1 else ""
+            where = "; ".join(filter(None, (short_place(fix.where), handles)))
+            has, place = "has" if len(names) == 1 else "have", f" ({where})" if where else ""
+            yield f"Only {_named(names)} {has} {short(fix.message)}{place}."
 
 
 def _differ(ranks: tuple[Rank, ...]) -> Iterator[str]:
@@ -263,7 +266,9 @@ def _judged(job: Job, document: Document) -> dict[str, Any]:
         "longest": job.longest.name,
         "latest": job.latest,
         "forms": document["forms"],
-        "fix_first": [{**fix, "ranks": list(job.repairs[fix["blocker"]])} for fix in advised["fix_first"]],
+        "fix_first": [
+            {**fix, "ranks": list(names)} for fix, names in zip(advised["fix_first"], job.repairs, strict=True)
+        ],
         "findings": [
             {**found, "rank": rank.name} for found, (_, rank) in zip(document["findings"], job.findings, strict=True)
         ],

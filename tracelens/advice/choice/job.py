@@ -39,8 +39,8 @@ class Job:
     """The rank that is the longest in the form in use."""
     findings: tuple[tuple[Finding, Rank], ...]
     """What the ranks show, each with the rank that it is told of; savings are of the job's step."""
-    repairs: Mapping[str, tuple[str, ...]]
-    """By the id of what is to be repaired first, the names of the ranks that have it."""
+    repairs: tuple[tuple[str, ...], ...]
+    """Of each thing that is to be repaired first, the names of the ranks that have it."""
     waits: bool
     """Whether any rank waits for a late one for long."""
     latest: str | None
@@ -62,14 +62,17 @@ def judge(ranks: Sequence[Rank], doubts: Mapping[str, float] | None = None) -> J
     advised = replace(recommend(case), evidence=())
     waits, latest = _latest(ranks, MATTERS * (case.forms[own].step_ms or 0.0))
     findings = findings_of(ranks, longest, case, advised)
-    repairs = {fix.id: _having(ranks, cases, fix.id) for fix in advised.fix_first}
+    repairs = tuple(_having(ranks, cases, fix) for fix in advised.fix_first)
     return Job(advised, own, case.forms, longest, findings, repairs, waits, latest)
 
 
-def _having(ranks: Sequence[Rank], cases: Sequence[Case], blocker: str) -> tuple[str, ...]:
-    """The names of the ranks whose traces show a blocker."""
-    pairs = zip(ranks, cases, strict=True)
-    return tuple(rank.name for rank, case in pairs if any(seen.blocker.id == blocker for seen in case.observed))
+def _having(ranks: Sequence[Rank], cases: Sequence[Case], fix: Blocker) -> tuple[str, ...]:
+    """The names of the ranks that have to make a repair."""
+    told = fix.id, fix.advice, fix.where
+    each = [
+        {(other.id, other.advice, other.where) for seen in case.observed for other in seen.repairs} for case in cases
+    ]
+    return tuple(rank.name for rank, known in zip(ranks, each, strict=True) if told in known)
 
 
 def _joint(ranks: Sequence[Rank], cases: Sequence[Case], at: int, doubts: Mapping[str, float]) -> Case:
