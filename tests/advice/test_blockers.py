@@ -130,23 +130,39 @@ def test_a_copy_from_pageable_memory_and_its_own_wait_are_told_once() -> None:
     assert blockers(*BODY, upload(), *BODY, item(), *BODY).keys() == both
 
 
-def download(trace: TraceBuilder, clock: Clock, step: int) -> None:
-    """A value read into pageable memory: a copy that blocks, and the wait for the same."""
-    del step
-    begun, copied = clock.host, max(clock.drained, clock.host + 10)
-    trace.op("aten::_local_scalar_dense", begun, copied + 20 - begun, shapes=[[]])
-    trace.copy(begun + 1, copied + 4 - begun, at=copied, runs=2, kind="DtoH (Device -> Pageable)")
-    trace.sync(copied + 6, 5, "stream")
-    clock.host, clock.streams[7] = copied + 22, copied + 2
+def read_late(memory: str) -> Beat:
+    """A value read into pageable or pinned memory: a copy that returns after its work, and the wait for the same."""
+
+    def tell(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        del step
+        begun, copied = clock.host, max(clock.drained, clock.host + 10)
+        trace.op("aten::_local_scalar_dense", begun, copied + 20 - begun, shapes=[[]])
+        trace.copy(begun + 1, copied + 4 - begun, at=copied, runs=2, kind=f"DtoH (Device -> {memory})")
+        trace.sync(copied + 6, 5, "stream")
+        clock.host, clock.streams[7] = copied + 22, copied + 2
+
+    return tell
 
 
 def test_a_copy_that_blocks_and_the_wait_for_it_are_one_wait() -> None:
+    download = read_late("Pageable")
     found = blockers(*BODY, download, *BODY, download, *BODY)["sync"].blocker
     assert found.per_step == 2
     assert found.message.startswith("2 waits for the device a step")
     assert pieces(*BODY, download, *BODY, download, *BODY) == 3
     apart = blockers(*BODY, download, *BODY, call("cudaStreamSynchronize", 20), *BODY)["sync"].blocker
     assert apart.per_step == 2
+
+
+def test_the_wait_for_a_copy_that_only_returned_late_counts_in_that_step_as_in_the_others() -> None:
+    late, usual = read_late("Pinned"), item()
+
+    def read(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        (usual if step else late)(trace, clock, step)
+
+    found = blockers(*BODY, read)["sync"]
+    assert found.vetoes
+    assert found.blocker.per_step == 1
 
 
 def test_of_a_stretch_that_is_no_step_nothing_is_counted_a_step() -> None:

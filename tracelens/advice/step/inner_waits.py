@@ -35,7 +35,8 @@ def inner_waits(analysis: Analysis) -> Bools:
     step, begun = owner[rows], events.start[rows]
     asked = syncs["operator"].astype(np.bool_)
     inside = (begun > first[step]) & (begun < last[step])
-    anew = necessary_waits(analysis.trace)[rows] & ~repeated(analysis.trace, rows)
+    anew = necessary_waits(analysis.trace)[rows]
+    anew[anew] = ~repeated(analysis.trace, rows[anew])  # what waits for a copy that need not wait repeats nothing
     return anew & (step != ABSENT) & (asked | inside | _reads_results(analysis, rows, work[np.argsort(launched)]))
 
 
