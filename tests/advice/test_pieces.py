@@ -282,3 +282,12 @@ def waiting() -> Beat:
         clock.host = max(clock.drained, clock.host) + 6
 
     return tell
+
+
+def test_a_step_of_nothing_but_operators_that_wait_has_no_graphs_whose_inputs_would_be_copied() -> None:
+    read = op("aten::min", 200, shapes=[[1 << 26]], dtypes=["long int"])
+    counting = inside("aten::bincount", read, item(), op("aten::zeros", 500, kernel="kernelHistogram1D"))
+    only, more = forms(counting, counting), forms(counting, counting, pointwise(2))
+    assert step_ms(only["both"]) == step_ms(only["compile"])
+    assert only["both"].variant == "reduce-overhead"
+    assert step_ms(more["both"]) > step_ms(more["compile"])

@@ -41,7 +41,8 @@ class Blocked:
     pieces: int
     """Stretches of launches between blocking waits."""
     graphs: int
-    """Those of them with launches that the compiler takes into a graph: it leaves to eager the operator that waits."""
+    """Those of them with launches that the compiler takes into a graph: it leaves to eager the operator that waits.
+    None where such operators launch all."""
     solves: bool
     """An operator waits that stays in a graph: that graph cannot be captured."""
     launches: float
@@ -118,7 +119,7 @@ def _graphs(region: Region, bounds: Int64s, waits: Int64s) -> int:
     called = _outermost(region.trace, region.trace.links.operator[region.work])
     left = _outermost(region.trace, region.trace.links.operator[waits])
     own = np.append(0, np.cumsum((called == ABSENT) | ~np.isin(called, left)))
-    return max(int((np.diff(own[bounds]) > 0).sum()), 1)
+    return int((np.diff(own[bounds]) > 0).sum())
 
 
 def _outermost(trace: Trace, operators: Int32s) -> Int64s:

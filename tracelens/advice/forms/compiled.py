@@ -91,7 +91,10 @@ def predict_both(
     """Compiled kernels as graph nodes; under reduce-overhead not faster than its host.
 
     alone: the compiled step without graphs. The compiler makes none of a region that reads the host's memory, nor of
-    one whose operators compute `on_host` [torch._inductor.cudagraph_utils], nor of recurrent layers."""
+    one whose operators compute `on_host` [torch._inductor.cudagraph_utils], nor of recurrent layers. Where eager keeps
+    every operator there are no `pieces` to make graphs of, whose inputs would be copied."""
+    if not (capturable or pieces):
+        return Both(alone, "reduce-overhead")
     if why := _no_graphs(compiled, capturable=capturable, on_host=on_host):
         more = C.SKIPPED_GRAPHS
         fixed = compiled.awaited + outside_beside(facts.region) + facts.region.outside.apart
