@@ -62,6 +62,15 @@ def test_an_index_sequence_is_no_input_and_hides_none_behind_it() -> None:
     assert copies(FIRST, sequence, shifted, SCALED) == copies(FIRST, SCALED)
 
 
+def test_an_index_sequence_at_the_head_hides_no_input_of_what_takes_it() -> None:
+    sequence = op("aten::arange", 2, shapes=[[], []], dtypes=["Scalar", ""])
+    table, pieces, offsets = [1 << 20, 64], [1 << 24], [1 << 18]
+    bag = op("aten::embedding_bag", 200, shapes=[table, pieces, offsets], dtypes=["float", "long int", "long int"])
+    assert copies(sequence, bag) == copies(bag) == pytest.approx(C.INPUT_COPY + 2 * 8 * (1 << 24) / RATE)
+    noise = op("aten::normal_", 5, shapes=[[], []], dtypes=["Scalar", ""])
+    assert copies(noise, SCALED) == copies(noise)
+
+
 @pytest.mark.parametrize(("memory", "most"), [({"totalGlobalMem": 16 << 30}, 16 << 30), ({}, C.LARGEST_MEMORY)])
 def test_inputs_and_their_copies_fit_into_the_devices_memory(memory: dict[str, int], most: int) -> None:
     expanded = op("aten::exp", 5, shapes=[[1 << 20, 1 << 20]], dtypes=["float"])

@@ -110,9 +110,20 @@ def _read_again(region: Region) -> list[list[int]]:
 
 def _readers(region: Region) -> list[int]:
     """Rows of the operators, as user code called them, that read inputs first."""
-    operators = [row for row in region.trace.links.operator[region.work].tolist() if row != ABSENT][:1]
-    operators += [row for row in region.trace.links.operator[region.work[_heads(region)]].tolist() if row != ABSENT]
-    return [outermost(region, operator) for operator in dict.fromkeys(operators)]
+    launched = region.trace.links.operator[region.work] != ABSENT
+    heads = [*np.flatnonzero(launched)[:1].tolist(), *(at for at in _heads(region) if launched[at])]
+    return list(dict.fromkeys(_reader(region, at) for at in heads))
+
+
+def _reader(region: Region, at: int) -> int:
+    """Row of the operator, as user code called it, at the head of a stream. If that made something of nothing, as an
+    index sequence, the next one, where it reads more than what was made; not a pair, which may be of that alone."""
+    behind = region.work[at:][region.stream[at:] == region.stream[at]][:2]
+    rows = [outermost(region, row) for row in region.trace.links.operator[behind].tolist() if row != ABSENT]
+    head, following = rows[0], rows[-1]
+    given, read = (arguments_of(region, row)[0] for row in (head, following))
+    made = bool(given) and not filled(given) and not POINTWISE_PAIR.match(name_of(region, following))
+    return following if made and len(filled(read)) > 1 else head
 
 
 def _held(region: Region, row: int, *, sparse: bool = False) -> list[int]:
