@@ -11,7 +11,7 @@ from tracelens.advice import constants as C
 from tracelens.advice.compiler.fusion import compile_device
 from tracelens.advice.device.facts import Facts, facts_of
 from tracelens.advice.forms.compiled import predict_compile
-from tracelens.advice.forms.host_time import slowness
+from tracelens.advice.forms.host_time import call_gauge, launch_gauge, slowness
 
 
 def facts(call: float, busy: float) -> Facts:
@@ -27,6 +27,13 @@ def test_compiled_code_is_as_much_slower_as_launch_calls_that_wait_for_nothing(t
     assert slowness(slow.region) == pytest.approx(times)
     taken = [predict_compile(found, compile_device(found), 1).mid for found in (usual, slow)]
     assert taken[1] == pytest.approx(times * taken[0], rel=0.05)
+
+
+def test_slow_launch_calls_tell_of_host_work_outside_the_trace_only_where_the_device_waits_for_them() -> None:
+    waiting, kept = (facts(1.5 * C.REFERENCE_CALL, busy).region for busy in (0.1, 0.9))
+    gauge = 1.5**-C.GAUGE_POWER
+    assert (launch_gauge(waiting), launch_gauge(kept)) == pytest.approx((gauge, 1.0))
+    assert [call_gauge(region) / region.speed for region in (waiting, kept)] == pytest.approx([gauge, gauge])
 
 
 @pytest.mark.parametrize(("runs", "share"), [(400, C.LEAST_SHOWN), (10, 1.1)], ids=["slow", "fast"])

@@ -132,19 +132,30 @@ def as_compiled(region: Region) -> Region:
 
 def call_gauge(region: Region) -> float:
     """Time that the average host of the calibration takes over the traced one's, corrected by a measurement."""
-    return region.speed * launch_gauge(region)
+    return region.speed * _gauge(region)
 
 
 def launch_gauge(region: Region) -> float:
-    """Time that the average host of the calibration takes over the traced one's, by the trace's launch calls alone."""
-    return (C.REFERENCE_CALL / _call(region)) ** C.GAUGE_POWER
+    """Time that the average host of the calibration takes over the traced one's, by the trace's launch calls alone: 1
+    where the device keeps the host waiting. What slows calls there slows the other traced host work as well, but not
+    work that the trace does not show. [H200, 20 compiled training steps: mean error 9 %, 13 % with the gauge]"""
+    return _gauge(region) if _waited_for(region) else 1.0
+
+
+def _gauge(region: Region) -> float:
+    """That time by the median launch call, wherever it was."""
+    return float((C.REFERENCE_CALL / _call(region)) ** C.GAUGE_POWER)
+
+
+def _waited_for(region: Region) -> bool:
+    """Whether the device waits for the host in most of the traced step."""
+    return region.busy < C.WAITED_FOR * region.recorded
 
 
 def slowness(region: Region) -> float:
     """How many times as slow as the slowest host of the calibration this one is. Launch calls tell it where the device
     waits for them; where it does not, they may wait for a full queue."""
-    waited_for = region.busy < C.WAITED_FOR * region.recorded
-    return max(region.call / C.CALL_RANGE[1], 1.0) if waited_for else 1.0
+    return max(region.call / C.CALL_RANGE[1], 1.0) if _waited_for(region) else 1.0
 
 
 def _call(region: Region) -> float:
