@@ -17,6 +17,7 @@ from tracelens.advice.step.region import Region
 from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Trace
 from tracelens.model.names import bearing, named
 from tracelens.model.nesting import nearest
+from tracelens.model.once import once
 
 LOOP: Final = 3
 """More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
@@ -124,6 +125,11 @@ def _graphs(region: Region, bounds: Int64s, waits: Int64s) -> int:
 
 def _outermost(trace: Trace, operators: Int32s) -> Int64s:
     """The outermost aten operator around each: the one that the user's code called."""
+    return nearest(trace.links.parent, operators, _called(trace))
+
+
+@once
+def _called(trace: Trace) -> Bools:
+    """(n) Which events are aten operators in no other one."""
     parent, aten = trace.links.parent, bearing(trace, ATEN, Category.OPERATOR)
-    inner = aten & (parent != ABSENT) & aten[parent]
-    return nearest(parent, operators, aten & ~inner)
+    return aten & ~((parent != ABSENT) & aten[parent])

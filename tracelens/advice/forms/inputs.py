@@ -20,6 +20,7 @@ from tracelens.advice.step.region import Region
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Int64s
 from tracelens.model.names import named
+from tracelens.model.once import once
 
 OF_TWO: Final = re.compile(r"^(?:mm|matmul|mv)$")
 """Products whose arguments' order does not tell which is the input; the table of parameters is rather the larger."""
@@ -75,6 +76,7 @@ def _untold(region: Region) -> float:
     return 0.0 if told or not len(region) else float(region.duration[0])
 
 
+@once
 def _input_bytes(region: Region) -> list[int]:
     """Bytes of each of the inputs that heads of the step read; heads that read alike mostly read the same."""
     if A.SHAPES not in region.trace.args:

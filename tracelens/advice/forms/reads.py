@@ -49,10 +49,11 @@ def argument_of(region: Region, key: str, row: int) -> list[Json]:
 
 def taken_apart(region: Region, row: int) -> dict[str, int]:
     """Elements of the tensors that views since the last launch took parts of, by the shape of the part."""
-    start, (launched, views) = region.trace.events.start, _launches_and_views(region.trace)
-    since = launched[launched < start[row]].max(initial=0)
+    start, (launched, viewed, views) = int(region.trace.events.start[row]), _launches_and_views(region.trace)
+    before = int(np.searchsorted(launched, start))
+    first = np.searchsorted(viewed, launched[before - 1] if before else 0, side="right")
     whole: dict[str, int] = {}
-    for view in views[(start[views] > since) & (start[views] < start[row])].tolist():
+    for view in views[first : np.searchsorted(viewed, start)].tolist():
         shapes, sizes = tensors(argument_of(region, A.SHAPES, view)), argument_of(region, A.CONCRETE, view)[1:2]
         if shapes and sizes and isinstance(sizes[0], str):
             whole.setdefault(sizes[0], whole.get(str(shapes[0]), prod(shapes[0])))
@@ -60,11 +61,14 @@ def taken_apart(region: Region, row: int) -> dict[str, int]:
 
 
 @once
-def _launches_and_views(trace: Trace) -> tuple[Int64s, Int64s]:
-    """Starts of the calls that launched work, one for each piece of it, and rows of the views."""
+def _launches_and_views(trace: Trace) -> tuple[Int64s, Int64s, Int64s]:
+    """Starts of the calls that launched work, one for each piece of it, and starts and rows of the views, each in order
+    of the starts."""
     events, launch = trace.events, trace.links.launch
     operators = np.flatnonzero(events.category == Category.OPERATOR)
-    return events.start.take(launch[np.flatnonzero(launch != ABSENT)]), operators[named(trace, operators, VIEW)]
+    views = operators[named(trace, operators, VIEW)]
+    views = views[np.argsort(events.start[views], kind="stable")]
+    return np.sort(events.start.take(launch[np.flatnonzero(launch != ABSENT)])), events.start[views], views
 
 
 def filled(shapes: list[Json]) -> list[list[int]]:
