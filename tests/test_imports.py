@@ -97,3 +97,16 @@ rules.join()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_advice_is_a_function_whichever_module_of_it_was_imported_first() -> None:
+    code = """
+import pkgutil
+import tracelens.advice as advice
+
+for found in pkgutil.walk_packages(advice.__path__, "tracelens.advice."):
+    __import__(found.name)
+assert callable(advice.advise)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

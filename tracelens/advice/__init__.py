@@ -1,7 +1,7 @@
 """Analysis to predicted forms, blockers, findings and the verdict.
 
 Its rooms, each of which may import those before it: step; operators and blockers; device; compiler; forms; rules;
-choice and explain. Beside them lies what many of them use, and `advise`, which goes through them.
+choice and explain. Beside them lies what many of them use, and `advising`, which goes through them.
 
 The function is imported at its first use: rules and explanations do without what it needs."""
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tracelens.advice.advise import advise
+    from tracelens.advice.advising import advise
 
 __all__ = ["advise"]
 
@@ -18,7 +18,7 @@ __all__ = ["advise"]
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
     if name != "advise":
         raise AttributeError(f"module 'tracelens.advice' has no attribute {name!r}")
-    from tracelens.advice.advise import advise
+    from tracelens.advice.advising import advise
 
     globals()[name] = advise
     return advise

@@ -161,7 +161,7 @@ FIGURES: Final = (
         ),
     ),
     Figure(
-        "abstain", "When there is no verdict", ("advice.advise:advise", "advice.advise:_too_little"),
+        "abstain", "When there is no verdict", ("advice.advising:advise", "advice.advising:_too_little"),
         ("trust.level", "recommendation.summary"),
     ),
     Figure(
