@@ -58,6 +58,14 @@ def test_small_and_single_precision_products_keep_their_time() -> None:
     assert slowdown(*[gemm(200, grid=[4, 1, 1])] * 4) == 1
 
 
+def test_double_precision_products_meet_the_power_limit_at_their_own_rate() -> None:
+    def product(dtype: str) -> Beat:
+        return op("aten::mm", 2500, shapes=[[4096, 4096]] * 2, dtypes=[dtype] * 2)
+
+    assert slowdown(*[product("double")] * 4) == pytest.approx(expected(NARROW_RATE))
+    assert slowdown(*[product("c10::complex<float>")] * 4) == 1
+
+
 def test_attention_takes_power_by_the_width_of_its_heads() -> None:
     def attention(head: int) -> Beat:
         shapes, dtypes = [[2, 16, 8192, head]] * 3, ["c10::BFloat16"] * 3

@@ -35,7 +35,7 @@ NARROW_HEAD: Final = 64
 Tflop/s at 64, 620 at 128]"""
 NARROW_RATE: Final = 480e3
 """Operations per ns of such attention, and of work by the instructions of the generation before. [H200, 3 steps: 450
-to 481]"""
+to 481] Products in double precision, at a tenth of that, take as much power. [H200, 1 step: 6 % slower]"""
 ATTENTION_RATE: Final = 750e3
 """... and of products that take as much power as attention of wider heads, which computes exponentials beside its 620.
 [H200, 2 steps: slower by 14 and 16 %]"""
@@ -71,12 +71,15 @@ def share_of_unpinned_copies(region: Region) -> float:
 
 
 def _dense(region: Region, operators: Operators, share: Floats) -> Bools:
-    """Half-precision matrix products, convolutions and attention that fill the device and are bound by arithmetic."""
+    """Half-precision matrix products, convolutions and attention, and double-precision products, that fill the device
+    and are bound by arithmetic."""
     half = (operators.bytes > 0) & (operators.bytes <= 2 * operators.elements)
-    dense = np.isin(kinds(region.trace, region.work), DENSE) & half & (share >= 1)
+    wide = (operators.bytes == 8 * operators.elements) & operators.product
+    dense = np.isin(kinds(region.trace, region.work), DENSE) & (half | wide) & (share >= 1)
     at = np.flatnonzero(dense & operators.product)
     if len(at):
-        dense[at] = _products(region, operators, at)[:, 1] >= ARITHMETIC_BOUND
+        _, intensity, double = _products(region, operators, at).T
+        dense[at] = (intensity >= ARITHMETIC_BOUND) & (half[at] | (double > 0))
     return dense
 
 
@@ -90,23 +93,22 @@ def _rate(region: Region, operators: Operators, works: Bools) -> float:
     if len(at):
         _, product = np.unique(operators.name[at], return_inverse=True)
         took = np.bincount(product, region.duration[at])[product]
-        operations = _products(region, operators, at)[:, 0]
-        rate[at] = np.minimum(operations / np.maximum(took, 1), PEAK_RATE)
+        operations, _, double = _products(region, operators, at).T
+        rate[at] = np.where(double > 0, NARROW_RATE, np.minimum(operations / np.maximum(took, 1), PEAK_RATE))
     return float(np.average(rate[works], weights=np.maximum(region.duration[works], 1)))
 
 
 def _products(region: Region, operators: Operators, at: Int64s) -> Floats:
-    """(n, 2) Operations of some of the work's products, and operations per byte."""
+    """(n, 3) Operations of products, those per byte if they were in half precision, and 1 for double precision."""
     return read_arguments(region.trace, operators.name[at], (A.SHAPES, A.DTYPES), _arithmetic)
 
 
-def _arithmetic(shapes: list[Json], _: list[Json]) -> tuple[float, float]:
-    """Operations, and those per byte, of a half-precision product of two matrices or batches of them; 0 for what is
-    none."""
+def _arithmetic(shapes: list[Json], dtypes: list[Json]) -> tuple[float, float, float]:
+    """The same of a product of two matrices or batches of them; 0 for what is none."""
     matrices = factors(shapes)
     if matrices is None:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     first, second = matrices
     result = prod(first[:-1]) * second[-1]
     dense = result * first[-1]
-    return 2.0 * dense, dense / max(prod(first) + prod(second) + result, 1)
+    return 2.0 * dense, dense / max(prod(first) + prod(second) + result, 1), float("double" in dtypes)
