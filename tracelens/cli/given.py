@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tracelens.cli.formats import expect_apart
 from tracelens.cli.progress import Progress
@@ -13,9 +13,6 @@ from tracelens.errors import UsageError
 
 if TYPE_CHECKING:
     from tracelens.advice.choice.rank import Rank
-
-RUN: Final = "run.json"
-"""The manifest of a run that is of no rank."""
 
 
 def ranks_of(paths: list[Path], written: Path | None) -> list[Rank]:
@@ -95,6 +92,8 @@ def _each_once(paths: list[Path]) -> list[Path]:
 def _names(paths: list[Path]) -> dict[Path, str]:
     """What traces are called that give no rank: by the file without the ending that all share, and its folder where
     several files have that name; a run by its folder."""
+    from tracelens.loading.runs import RUN  # the command's help needs no arrays
+
     called = {path: path.resolve().parent.name if path.name == RUN else path.name for path in paths}
     often, shared = Counter(called.values()), _shared_ending(list(called.values()))
     short = {path: name.removesuffix(shared) for path, name in called.items()}

@@ -9,7 +9,7 @@ from tracelens.errors import UnreadableError
 from tracelens.loading.inflate import DamagedStreamError, compression_of, gunzip
 from tracelens.loading.load import Progress, empty_trace, load_file
 from tracelens.loading.repairs import one_line
-from tracelens.loading.runs import MANIFESTS, Run, manifests_in, read_run, run_around
+from tracelens.loading.runs import MANIFESTS, RUN, Run, manifests_in, read_run, run_around
 from tracelens.loading.sources import STDIN
 from tracelens.model.events import Trace
 from tracelens.model.forms import FORMS
@@ -132,7 +132,7 @@ def ranks_in(folder: Path) -> list[Path]:
     or only some of the ranks' manifests are of runs."""
     manifests = manifests_in(folder)
     runs = [manifest for manifest in manifests if read_run(manifest) is not None]
-    others = [manifest for manifest in manifests if manifest.name != "run.json" and manifest not in runs]
+    others = [manifest for manifest in manifests if manifest.name != RUN and manifest not in runs]
     if runs and others:
         raise UnreadableError(f"{others[0]}: not the manifest of a run (no forms); record it again, or name the ranks")
     found = runs or traces_in(folder)

@@ -16,7 +16,9 @@ from tracelens.loading.manifest import Record, sound_forms, sound_head, version_
 from tracelens.loading.repairs import one_line
 from tracelens.model.forms import FORMS
 
-MANIFESTS: Final = ("run.json", "run.rank*.json")
+RUN: Final = "run.json"
+"""The manifest of a run that is of no rank."""
+MANIFESTS: Final = (RUN, "run.rank*.json")
 """The manifest of a run, or one of each rank where there are several."""
 LARGEST: Final = 1 << 26
 """Bytes of a manifest that is named as such. [judgement: those of 1,000 blockers have 1 MB]"""
@@ -118,7 +120,7 @@ def manifests_in(place: Path) -> list[Path]:
         return [place] if _is_named(place) and place.is_file() and _is_object(place) else []
     # Not by glob: a link to itself is there as well, and is no usable manifest.
     found = [path for path in place.iterdir() if _is_named(path)]
-    return sorted(found, key=lambda path: (path.name != "run.json", len(path.name), path.name))
+    return sorted(found, key=lambda path: (path.name != RUN, len(path.name), path.name))
 
 
 def _is_named(path: Path) -> bool:
