@@ -13,11 +13,11 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.blockers.blockers import Observation
 from tracelens.advice.patterns import FROM_HOST
+from tracelens.advice.step.called import outermost
 from tracelens.advice.step.region import Region
-from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s, Trace
+from tracelens.model.events import ABSENT, Bools, Category, Int32s, Int64s
 from tracelens.model.names import bearing, named
 from tracelens.model.nesting import nearest
-from tracelens.model.once import once
 
 LOOP: Final = 3
 """More pieces than this come from a loop that waits in its body, which the compiler leaves to eager."""
@@ -26,7 +26,6 @@ UNLIKE_ROUNDS: Final = 0.2
 pieces than LOOP, as Dynamo traces their programs, and 0 of 14 with two or three; the rounds of 11 loops repeat]"""
 WRITTEN_OUT: Final = 5
 """Up to so many pieces waits may cut code without a loop, each of whose pieces is compiled. [judgement]"""
-ATEN: Final = re.compile(r"^aten::")
 SOLVER: Final = re.compile(r"^aten::_?linalg_")
 """Operators that stay calls of a graph though they wait: their results have shapes that the arguments tell."""
 READ: Final = re.compile(r"^aten::_local_scalar_dense$")
@@ -117,19 +116,7 @@ def _copying(region: Region) -> Bools:
 def _graphs(region: Region, bounds: Int64s, waits: Int64s) -> int:
     """How many stretches, each from one bound to the next, hold launches of other operators than those of the waits'
     rows."""
-    called = _outermost(region.trace, region.trace.links.operator[region.work])
-    left = _outermost(region.trace, region.trace.links.operator[waits])
+    called = outermost(region.trace, region.trace.links.operator[region.work])
+    left = outermost(region.trace, region.trace.links.operator[waits])
     own = np.append(0, np.cumsum((called == ABSENT) | ~np.isin(called, left)))
     return int((np.diff(own[bounds]) > 0).sum())
-
-
-def _outermost(trace: Trace, operators: Int32s) -> Int64s:
-    """The outermost aten operator around each: the one that the user's code called."""
-    return nearest(trace.links.parent, operators, _called(trace))
-
-
-@once
-def _called(trace: Trace) -> Bools:
-    """(n) Which events are aten operators in no other one."""
-    parent, aten = trace.links.parent, bearing(trace, ATEN, Category.OPERATOR)
-    return aten & ~((parent != ABSENT) & aten[parent])

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.arguments import Json, parsed, tensors
+from tracelens.advice.step import called
 from tracelens.advice.step.region import Region
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Int64s, Trace
@@ -25,15 +26,9 @@ def name_of(region: Region, operator: int) -> str:
 
 
 def outermost(region: Region, row: int) -> int:
-    """The outermost aten operator around an operator: the one that the user's code called."""
-    trace = region.trace
-    while True:
-        parent = int(trace.links.parent[row])
-        if parent == ABSENT or trace.events.category[parent] != Category.OPERATOR:
-            return row
-        if not trace.names[int(trace.events.name[parent])].startswith("aten::"):
-            return row
-        row = parent
+    """The operator that the user's code called, around an operator: the outermost of aten, else itself."""
+    found = int(called.outermost(region.trace, np.array([row]))[0])
+    return row if found == ABSENT else found
 
 
 def arguments_of(region: Region, row: int) -> tuple[list[Json], list[Json]]:

@@ -1,15 +1,21 @@
-"""What device work was called: names of operators and kernels, each distinct one looked at once."""
+"""What was called: names of operators and kernels, each distinct one looked at once; and what user code called."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tracelens.advice.step.region import Region
-from tracelens.model.events import ABSENT, Bools, Int64s, Trace
-from tracelens.model.names import alike
+from tracelens.model.events import ABSENT, Bools, Category, Int64s, Trace
+from tracelens.model.names import alike, bearing
+from tracelens.model.nesting import nearest
+from tracelens.model.once import once
+
+ATEN: Final = re.compile(r"^aten::")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,3 +58,15 @@ def around(trace: Trace, operator: Int64s) -> Names:
         if not again.any():
             return operator_names(trace, caller)
         operator = np.where(again, caller, operator)
+
+
+def outermost(trace: Trace, operators: npt.NDArray[np.integer]) -> Int64s:
+    """(n) The outermost aten operator around each of n operators, which user code called; ABSENT outside any."""
+    return nearest(trace.links.parent, operators, _by_user(trace))
+
+
+@once
+def _by_user(trace: Trace) -> Bools:
+    """(n) Which events are aten operators in no other one."""
+    parent, aten = trace.links.parent, bearing(trace, ATEN, Category.OPERATOR)
+    return aten & ~((parent != ABSENT) & aten[parent])
