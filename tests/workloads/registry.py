@@ -30,6 +30,9 @@ Split = Literal[
     "fourteenth",
     "fifteenth",
     "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
 ]
 
 ON_GPU: Final = torch.cuda.is_available()
