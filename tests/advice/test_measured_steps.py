@@ -33,6 +33,7 @@ WRONG = {
     "fourteenth": 3,
     "fifteenth": 3,
     "sixteenth": 1,
+    "seventeenth": 2,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {
@@ -54,6 +55,7 @@ ERRORS = {
     "fourteenth": {"eager": 0.12, "compile": 0.22, "replay": 0.03, "both": 0.12},
     "fifteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
     "sixteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
+    "seventeenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
 }
 """Bounds of the median error."""
 SETS = tuple(ERRORS)
