@@ -158,9 +158,11 @@ def test_the_device_begins_one_node_at_a_time() -> None:
     assert span_of(pointwise(0.3), *tiny).expected > 16 * 20 * C.NODE_SPACING
 
 
-def test_streams_that_begin_by_themselves_begin_in_turn() -> None:
-    few, many = (later(*[gemm(30, stream=13 + s, grid=[1, 1, 1], host=80) for s in range(count)]) for count in (2, 6))
-    assert many - few == pytest.approx(4 * C.FORK, abs=5 * C.NODE_SPACING)
+@pytest.mark.parametrize(("nodes", "handed"), [(1, 1), (5, 5), (40, C.HANDED)])
+def test_a_stream_that_begins_by_itself_begins_as_the_nodes_before_are_handed_over(nodes: int, handed: int) -> None:
+    before, last = chain(1, stream=13, count=nodes), gemm(60 * nodes, stream=17, grid=[1, 1, 1])
+    begun_beside = nodes * C.NODE_SPACING
+    assert later(*before, last) == pytest.approx(C.FORK + C.NODE_SPACING * handed + begun_beside, abs=0.05 * US)
 
 
 def test_a_replay_s_range_reaches_part_of_the_way_to_streams_that_overlap_freely_or_not_at_all() -> None:

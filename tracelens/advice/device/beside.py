@@ -55,6 +55,8 @@ class _Graph:
         self.stream, self.engine = region.stream.tolist(), [turn in (INWARD, OUTWARD) for turn in turns]
         self.awaits = [0] * count
         self.after: list[list[int]] = [[] for _ in range(count)]
+        self.roots: list[tuple[int, int]] = []
+        """(first, nodes) of the work that waits for none."""
         last: dict[int, int] = {}
         for first, final, edges in runs(region):
             if first >= count:
@@ -62,6 +64,8 @@ class _Graph:
             stream, final = self.stream[first], min(final, count - 1)
             before = {last[stream], *edges} if stream in last else set(edges)
             self._link(before, first)
+            if not before:
+                self.roots.append((first, final - first + 1))
             for piece in range(first, final):
                 self._link({piece}, piece + 1)
             last[stream] = final
@@ -72,9 +76,11 @@ class _Graph:
             self.after[earlier].append(piece)
 
     def begun(self) -> list[tuple[float, int]]:
-        """(when, which) pieces wait for nothing: streams that begin by themselves do so in turn."""
-        roots = [piece for piece, count in enumerate(self.awaits) if not count]
-        return [(place * C.FORK, piece) for place, piece in enumerate(roots)]
+        """(when, which) pieces wait for nothing: streams that begin by themselves do so in turn, each when the device
+        has been handed the nodes of the one before."""
+        nodes = np.array([min(nodes, C.HANDED) for _, nodes in self.roots])
+        handed = np.append(0.0, np.cumsum(C.FORK + C.NODE_SPACING * nodes)).tolist()
+        return [(when, first) for when, (first, _) in zip(handed, self.roots, strict=False)]
 
     def freed(self, piece: int, end: float, ready: list[float]) -> list[tuple[float, int]]:
         """(when, which) pieces can begin as this one is done at `end`."""
