@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tests.advice.cases.beats import inside, loader, on_host, pause
-from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, pointwise, upload
+from tests.advice.story import Beat, Clock, analysis, at_step, call, gemm, item, pointwise, upload
 from tests.build import TraceBuilder
 from tracelens.advice import advise
 from tracelens.advice import constants as C
@@ -97,6 +97,23 @@ def test_what_a_loader_takes_it_takes_at_the_low_end_too(us: float) -> None:
 
 
 SHORT = [pointwise(3, 1 << 16, host=30)] * 10
+
+
+@pytest.mark.parametrize("beats", [(loader(20_000), *SHORT), (*SHORT, pause(20_000), *SHORT), (*SHORT, pause(20_000))])
+def test_another_process_may_take_longer_for_such_work_than_the_traced_one(beats: tuple[Beat, ...]) -> None:
+    waiting, plain = (advise(analysis(*some, item())).forms for some in (beats, SHORT))
+    for name in ("eager", "compile", "both"):
+        own, without = waiting[name], plain[name]
+        assert (own.step_ms or 0) < 20 + 2 * (without.step_ms or 0), name
+        assert (own.low or 0) < 0.75 * 20 + (without.low or 0), name
+        assert (own.high or 0) > 1.6 * 20, name
+
+
+def test_no_process_takes_longer_for_what_may_be_dispatch() -> None:
+    short, none = pausing(LONG / 1e3 + 20), pausing(0)
+    for name in ("eager", "compile"):
+        above, without = ((form[name].high or 0) - (form[name].step_ms or 0) for form in (short, none))
+        assert above < without + 0.05, name
 
 
 @pytest.mark.parametrize("beat", [on_host("aten::mm", 50_000), call("cuFooBar", 50_000)])

@@ -45,7 +45,7 @@ FIGURES: Final = (
             "advice.compiler.fusion:compile_device", "advice.compiler.fusion", "advice.compiler.padding",
             "advice.compiler.generated", "advice.compiler.breaks", "advice.operators.stages", "advice.operators.unused",
             "advice.operators.operators", "advice.operators.roles", "advice.patterns",
-            "advice.forms.host_time:_least_outside", "advice.forms.host_time:with_outside",
+            "advice.forms.host_time:outside_spread", "advice.forms.host_time:with_outside",
             "advice.forms.host_time:slowness",
         ),
         (*STEP, "forms.eager.step_ms"),

@@ -19,6 +19,7 @@ from tracelens.advice.forms.host_time import (
     call_gauge,
     launch_gauge,
     outside_beside,
+    outside_spread,
     records,
     slowness,
     with_outside,
@@ -70,6 +71,7 @@ def predict_compile(facts: Facts, compiled: Compiled, pieces: int, functions: fl
     mid = slower_of(host - begun, device.mid, sigma) + begun
     busy = device + spread(begun, TURNS_SPREAD)
     low, high = ((host - fixed) * factor + fixed for factor in C.COMPILED_SPREAD)
+    high += outside_spread(facts.region, costs["outside_ns"]).high - costs["outside_ns"]
     high = max(high, C.BROKEN_SPREAD[1] * mid) if compiled.untraceable else high
     inside = Estimate(mid, max(low, busy.low), max(high, busy.high))
     waited = (" - begun_ns", " + begun_ns") if begun else ("", "")

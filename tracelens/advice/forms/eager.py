@@ -34,18 +34,20 @@ def predict_eager(facts: Facts) -> Estimate:
     return period.told(formula, slower(own, work), **values)
 
 
-def as_recorded(facts: Facts, own: Estimate, between: float = C.BETWEEN_RUNS) -> Estimate:
+def as_recorded(facts: Facts, own: Estimate, between: float = C.BETWEEN_RUNS, further: float = 0.0) -> Estimate:
     """The time of the trace's own form, no slower than it was traced, as profiling only ever slows a step; but no
     faster than its busiest stream works, as other work may run in a range than it launches. Nor is a step with
     collectives shorter than the device was busy: how they overlap with other work, other ranks set and no faster host.
 
     The range begins no lower than what its kernels took one after the other. Its end leaves room for how much runs
-    differ (`between`), and for the power limit that a few traced steps do not meet, where matrix work can reach it.
+    differ (`between`, and `further` ns), and for the power limit that a few traced steps do not meet, where matrix work
+    can reach it.
     Where half of the steps are longer than their work explains, it holds the mean of each half."""
     limit = facts.sustained
     slack = limit.high / limit.mid if limit.high > C.DEVICE_SPREAD[1] else between
     recorded = limit.mid * max(facts.region.recorded, _busiest(facts.region))
-    known = _no_shorter(own.at_most(recorded, slack), limit.low * facts.span(0.0).least)
+    bounded = own.at_most(recorded, slack + further / max(recorded, 1.0))
+    known = _no_shorter(bounded, limit.low * facts.span(0.0).least)
     known = _reaching(facts.region.halves, known)
     if recorded < own.mid:
         return known.told("min({}, recorded_ns)", "as_recorded", recorded_ns=recorded)

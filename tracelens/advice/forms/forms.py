@@ -19,7 +19,7 @@ from tracelens.advice.device.roofline import contradictions, with_unexplained
 from tracelens.advice.estimate import Estimate, either
 from tracelens.advice.forms.compiled import in_pieces, predict_both, predict_compile
 from tracelens.advice.forms.eager import as_recorded, predict_eager
-from tracelens.advice.forms.host_time import host_scale
+from tracelens.advice.forms.host_time import host_scale, outside_slack
 from tracelens.advice.forms.inputs import input_copies
 from tracelens.advice.forms.pays import with_break_even
 from tracelens.advice.forms.replay import predict_replay
@@ -37,7 +37,7 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
     them in parts names them too. What the trace does not prove blocks nothing."""
     region, blockers = facts.region, tuple(seen.blocker for seen in observed if seen.vetoes)
     blocked, compiled, eager = find_pieces(region, observed), compile_device(facts), predict_eager(facts)
-    now = as_recorded(facts, eager)
+    now = as_recorded(facts, eager, further=outside_slack(region))
     compile = predict_compile(facts, compiled, blocked.pieces, _functions(blocked, compiled))
     on_host = any(blocker.id == "host_compute" for blocker in blockers)
     both = predict_both(facts, compiled, compile, capturable=blocked.capturable, pieces=blocked.graphs, on_host=on_host)
@@ -75,7 +75,7 @@ def predict_forms(facts: Facts, observed: tuple[Observation, ...]) -> dict[str, 
 def _worked(facts: Facts, eager: Estimate, unlike: float) -> Estimate:
     """The eager step, widened for another device."""
     works = facts.sustained.low * facts.span(C.STREAM_SPACING).expected
-    return as_recorded(facts, _widened(eager, unlike, works))
+    return as_recorded(facts, _widened(eager, unlike, works), further=outside_slack(facts.region))
 
 
 def _no_less(compiled: Estimate, eager: Estimate) -> Estimate:

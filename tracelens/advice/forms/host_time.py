@@ -19,16 +19,19 @@ def host_scale(region: Region) -> Estimate:
     """Untraced over traced host time. Work outside PyTorch takes what it took in the trace, in which nothing of it is
     recorded."""
     scale, kept = within_scale(region), _kept(region)
-    mid, high = ((1 - kept) * value + kept for value in (scale.mid, scale.high))
-    least = _least_outside(region, kept * region.host) / max(region.host, 1.0)
-    return Estimate(mid, min((1 - kept) * scale.low + least, mid), high)
+    outside = outside_spread(region, kept * region.host)
+    least, most = outside.low / max(region.host, 1.0), outside.high / max(region.host, 1.0)
+    low, mid, high = ((1 - kept) * value for value in (scale.low, scale.mid, scale.high))
+    return Estimate(mid + kept, low + least, high + most)
 
 
 def untraced(region: Region) -> tuple[Region, Region, Region]:
     """The region on its host without the profiler: expected, at the least and at the most."""
     within, kept = within_scale(region), _kept(region) * region.host
-    least = _least_outside(region, kept) / kept if kept else 1.0
-    return _rescaled(region, within.mid, 1.0), _rescaled(region, within.low, least), _rescaled(region, within.high, 1.0)
+    outside = outside_spread(region, kept)
+    least, most = (outside.low / kept, outside.high / kept) if kept else (1.0, 1.0)
+    slowest = _rescaled(region, within.high, most)
+    return _rescaled(region, within.mid, 1.0), _rescaled(region, within.low, least), slowest
 
 
 def _rescaled(region: Region, within: float, outside: float) -> Region:
@@ -80,7 +83,8 @@ def with_outside(inside: Estimate, region: Region) -> Estimate:
     takes as long without the profiler."""
     outside = outside_beside(region)
     told = inside.at_least(HOST, floor_ns=replay_floor(region), outside_ns=outside) if outside else inside
-    return after_waits(told, region)
+    most = replay_floor(region) + outside_spread(region, outside).high
+    return after_waits(replace(told, high=max(told.high, most)) if outside else told, region)
 
 
 def outside_beside(region: Region) -> float:
@@ -94,14 +98,20 @@ def after_waits(inside: Estimate, region: Region) -> Estimate:
     traced, unclear = region.outside.apart, region.outside.unclear
     if unclear:
         inside = replace(inside, high=inside.high + unclear).told("{}", unclear_ns=unclear)
-    apart = Estimate(traced, _least_outside(region, traced), traced)
-    return inside + apart.told("apart_ns", apart_ns=traced) if traced else inside
+    return inside + outside_spread(region, traced).told("apart_ns", apart_ns=traced) if traced else inside
 
 
-def _least_outside(region: Region, traced: float) -> float:
-    """Least ns of so much traced work outside, of which a stretch of LONG may be dispatch."""
+def outside_spread(region: Region, traced: float) -> Estimate:
+    """Ns of so much traced work outside, of which a stretch of LONG may be dispatch. Processes that run the same code
+    take longer or shorter for the rest."""
     dispatch = min(traced, LONG)
-    return min(within_scale(region).low, 1.0) * dispatch + C.OUTSIDE_LEAST * (traced - dispatch)
+    low, high = (factor * (traced - dispatch) for factor in C.OUTSIDE_SPREAD)
+    return Estimate(traced, min(within_scale(region).low, 1.0) * dispatch + low, dispatch + high)
+
+
+def outside_slack(region: Region) -> float:
+    """Ns by which work outside, that of a step as it ran, may take longer in another process."""
+    return outside_spread(region, region.outside.idle).high - region.outside.idle
 
 
 def replay_floor(region: Region, branched: int = 0) -> float:
