@@ -6,7 +6,7 @@ import pytest
 
 from tests.advice.cases.beats import inside
 from tests.advice.compiling import BIG, compiled
-from tests.advice.story import Beat, analysis, item, op, pointwise
+from tests.advice.story import Beat, analysis, fork, item, op, pointwise
 from tracelens.advice import advise
 
 ENGINE = "autograd::engine::evaluate_function:"
@@ -81,3 +81,12 @@ def test_a_step_that_multiplies_by_a_sparse_matrix_stays_eager() -> None:
     assert compiled(*WORK, op("aten::addmm", 30), *WORK).generated_kernels == 2
     found = compiled(*WORK, sparse, *WORK)
     assert (found.library_kernels, found.generated_kernels) == (2 * len(WORK) + 1, 0)
+
+
+@pytest.mark.parametrize(("calls", "takes"), [(4, 0.5), (2, 1.0)], ids=["loop", "no loop"])
+def test_branches_that_a_loop_left_to_eager_forks_stay_side_by_side(calls: int, takes: float) -> None:
+    layer = [
+        op("aten::_cudnn_rnn", 30, kernel="RNN_blockPersist", grid=[8, 1, 1], stream=7 + at % 2) for at in range(calls)
+    ]
+    found = compiled(*fork(), *layer)
+    assert found.library == pytest.approx(takes * calls * 30_000, rel=0.1)

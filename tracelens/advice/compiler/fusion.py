@@ -83,13 +83,14 @@ class Compiled:
 def compile_device(facts: Facts) -> Compiled:
     """The compiled step's device work: libraries stay, runs of other kernels between them fuse.
 
-    Streams that user code forks become one; those inside a library call stay."""
+    Streams that user code forks become one, unless that code is left to eager; those inside a library call stay."""
     region = facts.region
-    operators = _eager_if_sparse(region, _eager_in_a_loop(_eager_once_fed(region, facts.operators)))
+    loop = _loop_left_to_eager(facts.operators)
+    operators = _eager_if_sparse(region, _eager_in_a_loop(_eager_once_fed(region, facts.operators), loop))
     unfused = _loses_bias(operators)
     stays = (operators.role == Role.LIBRARY) | _vanishes_whole(operators)
     library = stays & ~(unfused & operators.bias_kernel)
-    overlap, beside = _overlaps(facts)
+    overlap, beside = _overlaps(facts, eager=bool(loop.any()))
     fused = _in_order(operators)
     groups = Generated(region, operators, fused)
     calls = operators.name[library & ~region.memset]
@@ -119,10 +120,15 @@ def compile_device(facts: Facts) -> Compiled:
     )
 
 
-def _overlaps(facts: Facts) -> tuple[float, float]:
+def _overlaps(facts: Facts, *, eager: bool) -> tuple[float, float]:
     """What overlap of streams leaves of the sum of the library calls, and of the generated kernels: these run beside
-    collectives, which stay on a stream of their own, as what they replace did in the trace."""
+    collectives, which stay on a stream of their own, as what they replace did in the trace.
+
+    eager: the code that hands work to streams stays eager, and each kernel is launched where that says."""
     region = facts.region
+    if region.fork.any() and eager:
+        overlap = facts.span(C.NODE_SPACING).overlap
+        return overlap, overlap
     if region.fork.any():
         return 1 - stretched(region, facts.share), 1.0
     overlap = facts.span(C.NODE_SPACING).overlap
@@ -150,14 +156,17 @@ def _eager_once_fed(region: Region, operators: Operators) -> Operators:
     return replace(operators, role=np.where(after, Role.LIBRARY, operators.role))
 
 
-def _eager_in_a_loop(operators: Operators) -> Operators:
-    """The operators, of which those between recurrent layers that a loop calls stay as in eager: each breaks the graph,
-    and the compiler leaves a loop whose body does that to eager."""
+def _loop_left_to_eager(operators: Operators) -> Bools:
+    """(n) Work between recurrent layers that a loop calls: each breaks the graph, and the compiler leaves a loop whose
+    body does that to eager."""
     calls = np.flatnonzero(operators.recurrent & (operators.name != before(operators.name, ABSENT)))
-    if len(calls) <= LOOPED:
-        return operators
     at = np.arange(len(operators.role))
-    within = (at >= calls[0]) & (at <= calls[-1]) & (operators.role != Role.VANISHES)
+    return (at >= calls[0]) & (at <= calls[-1]) if len(calls) > LOOPED else np.zeros(len(at), dtype=np.bool_)
+
+
+def _eager_in_a_loop(operators: Operators, loop: Bools) -> Operators:
+    """The operators, of which those in a loop that is left to eager stay as they are."""
+    within = loop & (operators.role != Role.VANISHES)
     return replace(operators, role=np.where(within, Role.LIBRARY, operators.role))
 
 
