@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.cases.beats import inside
 from tests.advice.compiling import BIG, compiled, elementwise, reduction
 from tests.advice.story import Beat, gemm, op, pointwise
 
@@ -37,6 +38,18 @@ def test_a_reduction_behind_another_joins_it_unless_the_way_there_reads_what_tha
     assert behind([whole, whole]) == 2
     assert behind([whole, whole], rows=True) == 3
     assert behind([whole, [256]]) == 4
+
+
+@pytest.mark.parametrize(
+    ("around", "rows", "kernels"), [("logsumexp", 128, 2), ("softmin", 128, 3), ("logsumexp", 256, 5)]
+)
+def test_the_reductions_of_one_logsumexp_over_leading_dimensions_share_a_kernel(
+    around: str, rows: int, kernels: int
+) -> None:
+    most = op("aten::amax", 5, shapes=[[rows, 256]], dtypes=["float"], concrete=["", "[0]", "True"])
+    below = op("aten::sub", 5, shapes=[[rows, 256], [1, 256]], dtypes=["float"] * 2)
+    inner = most, below, reduction(rows * 256, "[0]")
+    assert compiled(inside(f"aten::{around}", *inner), pointwise(5, 256)).generated_kernels == kernels
 
 
 def test_no_kernel_reduces_along_rows_and_over_leading_dimensions() -> None:

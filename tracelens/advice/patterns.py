@@ -36,6 +36,10 @@ NORMALISATION: Final = re.compile(r"norm|softmax|nll_loss|cross_entropy|logsumex
 """Normalisations, losses over classes and pooling, which reduce rows."""
 WINDOW: Final = re.compile(r"^(?:avg|max)_pool\dd(?:_with_indices)?$")
 """Poolings, each of whose results is of the elements of a window; its shape and its steps follow the tensor."""
+MAXIMUM: Final = re.compile(r"^amax$")
+"""The largest along given dimensions."""
+LOG_SUM: Final = re.compile(r"^logsumexp$")
+"""The logarithm of a sum of exponentials, of what lies below their maximum."""
 NORMALISED: Final = re.compile(r"layer_norm|softmax|logsumexp|cross_entropy")
 """Operators that reduce each row twice: a mean and a variance, a maximum and a sum."""
 REDUCTION: Final = re.compile(

@@ -26,6 +26,7 @@ def breaks(operators: Operators, fused: Int64s) -> Bools:
     role_before, size_before = before(role, ABSENT), before(elements, 0)
     apart = (np.diff(libraries_before(operators, fused), prepend=-1) > 0) & ~_passed_by(operators, fused)
     ends = np.isin(role_before, (Role.FULL, Role.COLUMN, Role.SCATTER)) & ~_side_by_side(operators, fused)
+    ends = ends & ~before((operators.subtracted & (operators.stages == 0))[fused], False)
     ends = ends | before(alone, False) | alone
     foreach = (role == Role.FOREACH) != (role_before == Role.FOREACH)
     starts = apart | ends | foreach | _next_stencil(operators, fused) | _next_copy(operators, fused)

@@ -60,6 +60,9 @@ class Operators:
     """Elements of the last dimension of the largest tensor."""
     shrinks: Bools
     """A reduction: its result is smaller than the tensor it reads."""
+    subtracted: Bools
+    """A maximum that the operator around it subtracts from what it reduces next, in the same way: one kernel does both,
+    unless in stages."""
     normalises: Bools
     """Two reductions in one operator, the second of what the first gave: a mean and a variance, a maximum and a sum."""
     twice: Bools
@@ -151,7 +154,7 @@ def describe(region: Region) -> Operators:
         standalone=_for_library(names, roles) | kernels.match(P.TO_CHANNELS_LAST) | casts,
         relaid=kernels.match(P.CHANNELS_FIRST) & kept_last(region, names),
         shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS) | split,
-        **_copies(region, names, kernels),
+        **_called(region, names, kernels),
         **_flags(names, kernels),
         **_columns(names, sizes),
     )
@@ -282,8 +285,8 @@ def _columns(names: Names, sizes: Sizes[Floats]) -> dict[str, Any]:
     }
 
 
-def _copies(region: Region, names: Names, kernels: Names) -> dict[str, Bools]:
-    """The columns of Operators on copies, of which the calling operator says more."""
+def _called(region: Region, names: Names, kernels: Names) -> dict[str, Bools]:
+    """The columns of Operators of which the calling operator says more."""
     trace, work = region.trace, region.work
     caller = around(trace, trace.links.operator[work].astype(np.int64))
     from_host = (trace.events.category[work] == Category.COPY) & kernels.match(P.FROM_HOST)
@@ -291,6 +294,7 @@ def _copies(region: Region, names: Names, kernels: Names) -> dict[str, Bools]:
         "from_host": from_host,
         "in_place": from_host & ~caller.match(P.CONVERTS),
         "places": names.match(P.COPY) & caller.match(P.PART_BACKWARD),
+        "subtracted": names.match(P.MAXIMUM) & caller.match(P.LOG_SUM),
     }
 
 
