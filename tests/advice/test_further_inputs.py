@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.advice.cases.beats import inside
 from tests.advice.story import H200, Beat, Clock, Given, analysis, op
 from tests.build import TraceBuilder
 from tracelens.advice import constants as C
@@ -124,6 +125,17 @@ def test_a_larger_tensor_taken_apart_is_an_input() -> None:
     assert behind == pytest.approx(C.INPUT_COPY + 2 * 4 * (2 << 24) / RATE)
     again = copies(first, *[part(taken), pair("aten::square", LARGE)] * 2) - copies(first)
     assert again == behind
+
+
+@pytest.mark.parametrize(("of", "inputs"), [(SMALL, 1), ([64, 2], 0)], ids=["a parameter", "another tensor"])
+def test_a_model_that_is_given_nothing_is_fitted_to_an_input(of: list[int], inputs: int) -> None:
+    model = FIRST, op("aten::mul", 200, shapes=[SMALL, [1, 1 << 18]], dtypes=["float", "float"])
+    loss = op("aten::mean", 50, shapes=[LARGE], dtypes=["float"])
+    node = "torch::autograd::AccumulateGrad"
+    learns = inside(f"autograd::engine::evaluate_function: {node}", op(node, 5, shapes=[of], dtypes=["float"]))
+    read = inputs * (C.INPUT_COPY + 2 * 4 * (1 << 24) / RATE)
+    assert copies(*model, loss, learns) - copies(FIRST) == pytest.approx(read)
+    assert copies(*model, loss) == copies(FIRST)
 
 
 FORMULA = [pair("aten::exp", SMALL), pair("aten::mul", SMALL, SMALL), pair("aten::log", SMALL)] * 4

@@ -33,7 +33,7 @@ WRONG = {
     "fourteenth": 3,
     "fifteenth": 3,
     "sixteenth": 1,
-    "seventeenth": 2,
+    "seventeenth": 1,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {

@@ -11,12 +11,14 @@ from typing import Final
 
 import numpy as np
 
-from tracelens.advice.arguments import Json, tensors, whole_numbers, width
+from tracelens.advice.arguments import Json, parsed, tensors, whole_numbers, width
 from tracelens.advice.forms.reads import arguments_of, filled, name_of, outermost, taken_apart
 from tracelens.advice.patterns import LIBRARY, POINTWISE_PAIR
 from tracelens.advice.step.region import Region
+from tracelens.model import arguments as A
+from tracelens.model.distinct import distinct
 from tracelens.model.events import ABSENT, Category, Int64s, Trace
-from tracelens.model.names import named
+from tracelens.model.names import bearing, named
 from tracelens.model.once import once
 
 SHAPED: Final = re.compile(
@@ -26,6 +28,10 @@ SHAPED: Final = re.compile(
 """Operators whose result is as large as their argument."""
 POWER_OF_ONE: Final = re.compile(r"^(?:mul|div|neg|abs|sqrt|rsqrt|reciprocal)$")
 """Operators that make powers of the one tensor that they read, but for a factor."""
+LOSS: Final = re.compile(r"^aten::(?:mean|sum)$")
+"""Operators that make a loss one value."""
+PARAMETER: Final = re.compile(r"^torch::autograd::AccumulateGrad$")
+"""What takes the gradient of a parameter, of its shape."""
 IN_PLACE: Final = re.compile(r"[^_]_$")
 """Operators that write over their first argument."""
 LIKE: Final = re.compile(r"_like$")
@@ -103,7 +109,8 @@ def further_inputs(region: Region) -> list[int]:
     """Bytes of each input that others than the step's first operators read: beside another tensor, or to compare."""
     reads = _first_reads(region)
     beside = list(_beside(reads))
-    return [*beside, *_of_formula(reads, beside), *_compared(region)]
+    found = [*beside, *_of_formula(reads, beside), *_compared(region)]
+    return found or _fitted(region, reads)
 
 
 def _beside(reads: list[_Read]) -> Iterator[int]:
@@ -157,6 +164,29 @@ def _compared(region: Region) -> list[int]:
     given = [arguments_of(region, row) for row in _losses(region).tolist()]
     targets = {str(shapes[1]): (shapes[1], width(dtypes, 1)) for shapes, dtypes in given if shapes[1:]}
     return [of * sum(map(prod, tensors(shape))) for shape, of in targets.values()]
+
+
+def _fitted(region: Region, reads: list[_Read]) -> list[int]:
+    """Bytes of what a model that is given nothing is fitted to: where a step that learns begins with a parameter, and
+    no other input was found, its result can only meet the batch element by element, before the loss is one value."""
+    first = [str(dims) for dims in filled(reads[0].shapes)] if reads and region.training else []
+    if len(first) != 1 or first[0] not in _parameters(region.trace):
+        return []
+    launched = region.trace.links.operator[region.work]
+    operators = distinct(launched[launched != ABSENT], len(region.trace.events))
+    losses = operators[named(region.trace, operators, LOSS)]
+    for shapes, dtypes in (arguments_of(region, row) for row in losses.tolist()):
+        if reduced := filled(shapes):
+            return [prod(reduced[0]) * width(dtypes, 0)]
+    return []
+
+
+@once
+def _parameters(trace: Trace) -> set[str]:
+    """Shapes of the parameters that learn, as texts."""
+    rows, column = np.flatnonzero(bearing(trace, PARAMETER)), trace.args.get(A.SHAPES)
+    told: list[int] = np.unique(column.at(rows)).tolist() if column is not None else []
+    return {str(dims) for text in told for shape in parsed(trace, text) for dims in tensors(shape)}
 
 
 def _losses(region: Region) -> Int64s:
