@@ -62,3 +62,18 @@ def test_a_loss_that_picks_an_element_of_each_row_does_not_read_the_rows_again()
     norm = ("native_layer_norm", "mul")
     assert softmax(1 << 15, *norm, "nll_loss_forward") < softmax(1 << 15, *norm, "native_layer_norm")
     assert softmax(1 << 15, *norm, "nll_loss_forward") == pytest.approx(softmax(1 << 15, *norm), rel=0.05)
+
+
+def deviation(length: int) -> float:
+    """Rows of logarithms, of each of which the deviation from its mean is summed up."""
+    full, kept = [(1 << 26) // length, length], ["", "[-1]", "True"]
+    logs = [op("aten::log", 200, shapes=[full], dtypes=["float"])] * 3
+    total = op("aten::sum", 130, shapes=[full], dtypes=["float"], concrete=kept)
+    apart = op("aten::sub", 130, shapes=[full, [full[0], 1]], dtypes=["float"] * 2)
+    return compiled(*logs, total, apart, op("aten::abs", 130, shapes=[full], dtypes=["float"]), total).generated
+
+
+def test_a_loop_that_reads_what_was_reduced_of_long_rows_computes_their_functions_anew() -> None:
+    longest, anew = C.PERSISTENT_ROW, 3 * C.SOFTWARE_FUNCTION * (1 << 26)
+    held = 2 * C.ROW_REDUCTION * (1 << 26)
+    assert deviation(2 * longest) == pytest.approx(deviation(longest) + anew - held, rel=0.01)

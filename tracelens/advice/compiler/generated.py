@@ -171,12 +171,33 @@ class Generated:
         return self._sum(bytes * rows / np.where(cached, C.CACHED_RATE, 1.0))
 
     def _arithmetic(self) -> Floats:
-        """Device time per group that its functions and reductions take on all of their elements."""
+        """Device time per group that its functions and reductions take on all of their elements, functions of long rows
+        anew in each later loop."""
         rows, held = self.role == Role.ROW, self.operators.row[self.work] <= C.PERSISTENT_ROW
         looped = rows & ~held & self.operators.normalises[self.work] & ~self.operators.layer[self.work]
-        cost = self.operators.arithmetic[self.work] + self.operators.anew[self.work]
+        own = self.operators.arithmetic[self.work]
+        cost = own * (1 + self._later_loops() * (own > C.PLAIN_OPERATOR)) + self.operators.anew[self.work]
         cost = cost + C.ROW_REDUCTION * (rows & held) + C.LOOPED_SOFTMAX * looped
         return self._sum(cost * self.operators.elements[self.work])
+
+    def _later_loops(self) -> Floats:
+        """Loops of a kernel over rows too long to hold that follow the one which each full work is in: each computes
+        anew what it needs of it. The next begins where work on whole rows reads what was reduced of them, as after the
+        mean from which it tells how far they are. What softmaxes compute twice, their own rate holds.
+        [torch._inductor: the result of a reduction is there behind its loop alone, values read twice are inlined]"""
+        row, normalises = self.operators.row[self.work], self.operators.normalises[self.work]
+        long = (self.role == Role.ROW) & (row > C.PERSISTENT_ROW) & ~self.operators.picks[self.work] & ~normalises
+        reduced = np.cumsum(long)
+        whole = self._full() & (self.operators.matched[self.work] * row == self._spread(self.elements))
+        reads = np.flatnonzero(whole & self._since_first(long))
+        begins = reads[np.diff(reduced[reads], prepend=0) > 0]
+        loop = np.cumsum(mask_of(begins, len(self.work)).astype(np.float64))
+        return np.where(self._full(), self._spread(self._most(loop)) - loop, 0.0)
+
+    def _since_first(self, marked: Bools) -> Bools:
+        """Work behind the first marked one of its group."""
+        done = np.cumsum(marked)
+        return done > self._spread((done - marked)[self.first])
 
     def _optimizer(self, bandwidth: float) -> Floats:
         """A run of foreach operators reads and writes each tensor once instead of in every operator.
