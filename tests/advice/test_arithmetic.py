@@ -21,9 +21,14 @@ def test_a_division_by_a_number_is_a_product() -> None:
     assert generated(of("aten::div", BIG)) == generated(of("aten::mul", BIG))
 
 
-@pytest.mark.parametrize("by", [BIG, 1 << 10])
-def test_a_division_by_a_tensor_is_a_function(by: int) -> None:
-    assert generated(of("aten::div", BIG, by)) > 1.2 * generated(of("aten::mul", BIG, by))
+def test_a_division_by_a_tensor_takes_its_reciprocal() -> None:
+    quotients = generated(of("aten::div", BIG, 1 << 10))
+    assert quotients == generated(of("aten::reciprocal", BIG)) > generated(of("aten::mul", BIG, 1 << 10))
+
+
+def test_a_reciprocal_takes_less_than_an_exponential() -> None:
+    less = C.QUOTIENT / C.TRANSCENDENTAL
+    assert generated(of("aten::reciprocal", BIG)) == pytest.approx(less * generated(of("aten::exp", BIG)), rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["sqrt", "rsqrt"])

@@ -79,6 +79,8 @@ WAVE: Final = re.compile(r"^(?:sin|cos)$")
 """Sines and cosines, of which tables are made."""
 DIVISION: Final = re.compile(r"^div$")
 """A division, which is a product where it is by a number. [Inductor's lowering of div]"""
+RECIPROCAL: Final = re.compile(r"^(?:div|reciprocal)$")
+"""What generated code computes by one reciprocal."""
 COMPOSITE: Final = re.compile(r"conv|^linear$|matmul|attention")
 """Operators of several: what they call beside the library fuses like any other."""
 MATRIX_PRODUCT: Final = re.compile(r"mm$|^linear$")
@@ -153,9 +155,7 @@ OLDER_INSTRUCTIONS: Final = re.compile(r"sm80|cutlass_80|s16816|ampere_")
 """Kernels by the matrix instructions of the generation before the device's own."""
 CONVERTS: Final = re.compile(r"^(?:to|_to_copy)$")
 """Operators that copy into a tensor of their own."""
-HARDWARE: Final = re.compile(
-    r"exp|sqrt|^div$|^reciprocal$|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax"
-)
+HARDWARE: Final = re.compile(r"exp|sqrt|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
 """Functions with an instruction of their own."""
 SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu|^log(?:2|10|1p)?$")
 """Functions without an instruction of their own."""

@@ -236,6 +236,7 @@ def _arithmetic(names: Names, plain: Floats, sizes: Sizes[Floats]) -> Floats:
         (names.match(P.SOFTWARE), C.SOFTWARE_FUNCTION),
         (names.match(P.POWER) & (plain[:, 2] > 0), C.POWER_FUNCTION),
         (names.match(P.POWER) & ~cheap, C.BROKEN_POWER),
+        (names.match(P.RECIPROCAL) & ~cheap, C.QUOTIENT),
         (names.match(P.HARDWARE) & ~cheap, C.TRANSCENDENTAL),
     )
     return np.select([mask for mask, _ in functions], [cost for _, cost in functions], C.PLAIN_OPERATOR)
