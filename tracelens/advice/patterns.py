@@ -145,8 +145,6 @@ CHANNELS_FIRST: Final = re.compile(r"nchwkcrs_nchw|implicit_convolve_sgemm|group
 """Kernels of convolutions that read and write channels first. [cuDNN]"""
 TO_CHANNELS_LAST: Final = re.compile(r"nchwtonhwc|transpose_nhwc", re.IGNORECASE)
 """Kernels that convert to channels last."""
-BETWEEN_DEVICES: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)
-"""Copies that stay on the device: those of the compiler's own kernels."""
 FROM_HOST: Final = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
 """Copies from the host."""
 PAGEABLE: Final = re.compile(r"pageable", re.IGNORECASE)

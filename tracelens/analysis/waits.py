@@ -12,7 +12,8 @@ from tracelens.model.events import ABSENT, Bools, Category, Int64s, Role, Trace
 from tracelens.model.names import named
 from tracelens.model.once import once
 
-WITHIN_DEVICE: Final = re.compile(r"DtoD|DeviceToDevice", re.IGNORECASE)
+WITHIN_DEVICE: Final = re.compile(r"DtoD|DeviceToDevice|Device -> Device", re.IGNORECASE)
+"""Copies that stay on the device."""
 PINNED: Final = re.compile(r"pinned", re.IGNORECASE)
 ASYNC: Final = re.compile(r"async", re.IGNORECASE)
 SYNCHRONISES: Final = re.compile(r"^hipMemcpyWithStream$")

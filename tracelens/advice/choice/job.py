@@ -7,10 +7,10 @@ trace, and by that of what shows that these are ranks of one job."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from tracelens.advice.blockers.blockers import Observation
 from tracelens.advice.choice.case import Case, Joint
@@ -22,6 +22,7 @@ from tracelens.advice.results import Blocker, Finding, Form, Recommendation
 from tracelens.advice.rules import rule
 from tracelens.model.forms import FORMS
 
+T = TypeVar("T")
 MATTERS: Final = 0.05
 """Share of the job's step from which waits for a late rank are worth a word. [judgement, as of a finding's warning]"""
 
@@ -97,14 +98,10 @@ def _latest(ranks: Sequence[Rank], matters: float) -> tuple[bool, str | None]:
     return waits, least.name if waits and least.waits_ms <= matters else None
 
 
-def _observed(seen: Iterable[Observation]) -> tuple[Observation, ...]:
+def _observed(seen: Sequence[Observation]) -> tuple[Observation, ...]:
     """What any rank has, each once: as the rank has it that it stops, or costs, the most."""
-    worst = dict[str, Observation]()
-    for found in (every := tuple(seen)):
-        other = worst.setdefault(found.blocker.id, found)
-        if _weight(found) > _weight(other):
-            worst[found.blocker.id] = found
-    return tuple(replace(found, others=_others(found, every)) for found in worst.values())
+    worst = _worst(seen, of=lambda found: found.blocker.id, by=_weight)
+    return tuple(replace(found, others=_others(found, seen)) for found in worst)
 
 
 def _others(worst: Observation, seen: Sequence[Observation]) -> tuple[Blocker, ...]:
@@ -126,7 +123,11 @@ def _of_all(ranks: Sequence[Mapping[str, Form]]) -> dict[str, Form]:
 
 def _joined(forms: Sequence[Form]) -> Form:
     """The form as the job has it: it runs where it runs on all ranks, and takes as long as on the longest one."""
-    blockers = _worst(blocker for form in forms for blocker in form.blockers)
+    blockers = _worst(
+        (blocker for form in forms for blocker in form.blockers),
+        of=lambda blocker: blocker.id,
+        by=lambda blocker: blocker.per_step or 0.0,
+    )
     lasting = [form for form in forms if form.step_ms is not None]
     if len(lasting) < len(forms):
         lacking = next(form for form in forms if form.step_ms is None)
@@ -136,11 +137,10 @@ def _joined(forms: Sequence[Form]) -> Form:
     return replace(longest, low=low, high=high, blockers=blockers)
 
 
-def _worst(blockers: Iterable[Blocker]) -> tuple[Blocker, ...]:
-    """Each blocker once, as the rank has it that has it the most often."""
-    worst = dict[str, Blocker]()
-    for blocker in blockers:
-        other = worst.setdefault(blocker.id, blocker)
-        if (blocker.per_step or 0.0) > (other.per_step or 0.0):
-            worst[blocker.id] = blocker
+def _worst(rows: Iterable[T], of: Callable[[T], str], by: Callable[[T], Any]) -> tuple[T, ...]:
+    """Of each id, by which they are told apart, the first row that weighs the most, in the order of the ids."""
+    worst = dict[str, T]()
+    for row in rows:
+        if by(row) > by(worst.setdefault(of(row), row)):
+            worst[of(row)] = row
     return tuple(worst.values())

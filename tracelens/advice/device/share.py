@@ -10,8 +10,8 @@ from tracelens.advice import constants as C
 from tracelens.advice.device.bandwidth import traffic
 from tracelens.advice.operators.operators import Operators
 from tracelens.advice.operators.roles import Role
-from tracelens.advice.patterns import BETWEEN_DEVICES
 from tracelens.advice.step.region import Region
+from tracelens.analysis.waits import WITHIN_DEVICE
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Category, Floats, Int64s
 from tracelens.model.names import named
@@ -68,7 +68,7 @@ def _computes(region: Region) -> Floats:
 def _copied(region: Region) -> Floats:
     """Bytes of each copy within the device; 0 of other work."""
     copies = region.trace.events.category[region.work] == Category.COPY
-    within = copies & named(region.trace, region.work, BETWEEN_DEVICES)
+    within = copies & named(region.trace, region.work, WITHIN_DEVICE)
     return np.where(within, np.maximum(region.number(A.BYTES), 0), 0).astype(np.float64)
 
 

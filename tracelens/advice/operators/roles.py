@@ -13,6 +13,7 @@ from tracelens.advice.step.before import before
 from tracelens.advice.step.called import Names, around
 from tracelens.advice.step.region import Region
 from tracelens.analysis.kinds import Kind, Origin, kinds, origins
+from tracelens.analysis.waits import WITHIN_DEVICE
 from tracelens.model import arguments as A
 from tracelens.model.events import ABSENT, Bools, Category, Floats, Int64s, Trace
 from tracelens.model.masks import mask_of, run_starts
@@ -57,7 +58,7 @@ def find_roles(region: Region, names: Names, kernels: Names, dims: Floats, row: 
         (names.match(P.VECTORS), np.where(names.match(P.DOT), Role.FULL, Role.ROW)),
         (names.match(P.FOREIGN) | names.match(P.LIBRARY) | (orphan & ~own), Role.LIBRARY),
         (np.isin(kind, P.LIBRARY_KINDS), Role.LIBRARY),
-        ((events.category[region.work] == Category.COPY) & ~kernels.match(P.BETWEEN_DEVICES), Role.LIBRARY),
+        ((events.category[region.work] == Category.COPY) & ~kernels.match(WITHIN_DEVICE), Role.LIBRARY),
         (region.memset, Role.VANISHES),
         (names.match(P.SCATTER), Role.SCATTER),
         (names.match(P.NORM_BACKWARD) & kernels.match(P.INPUT_GRADIENTS), Role.ROW),
