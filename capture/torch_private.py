@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterable
+from threading import Thread
 from types import CodeType
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ _PATTERNS = {"graph_breaks": _BREAK, "recompiles": _RECOMPILE, "cudagraph_skips"
 _PREAMBLES = ("Encountered graph break", "Failed to handle graph break gracefully", "Graph Break Reason")
 CALL_OVERRIDE = "_compiled_call_impl"
 """The attribute of a module that `nn.Module.__call__` asks for what to call, None for the module as it is."""
+PATIENCE_S = 0.5
+"""How long the compiler's workers may take to end by themselves."""
 _KEYS = {"graph_breaks": "reason", "recompiles": "guard", "cudagraph_skips": "reason"}
 
 
@@ -66,10 +69,21 @@ def stop_compile_workers() -> None:
     """End the compiler's worker processes, if it has any; a later compilation starts new ones.
 
     They go on importing for seconds after a short compilation, and a step that uses all the processor's cores waits
-    for them.
+    for them. One that is not done with that when it is told to end would answer only then, so it is killed.
     """
     if "torch._inductor.async_compile" in sys.modules:
-        guarded(lambda: importlib.import_module("torch._inductor.async_compile").shutdown_compile_workers())
+        guarded(lambda: _stop_pools(importlib.import_module("torch._inductor.async_compile")))
+
+
+def _stop_pools(workers: Any) -> None:
+    pools = list(workers._pool_set)
+    ending = Thread(target=guarded, args=(workers.shutdown_compile_workers,), daemon=True)
+    ending.start()
+    ending.join(PATIENCE_S)
+    while ending.is_alive():
+        for pool in pools:
+            guarded(pool.process.kill)
+        ending.join(PATIENCE_S)
 
 
 def leave_alone(codes: Iterable[CodeType]) -> None:

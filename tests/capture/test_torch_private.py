@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import signal
+import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -44,6 +47,20 @@ def test_compile_workers_end_before_anything_is_timed() -> None:
         assert pool.process.poll() is None
         torch_private.stop_compile_workers()
         assert pool.process.poll() is not None
+        again = workers.AsyncCompile.process_pool()
+        assert again.submit(int, "7").result() == 7, "a later compilation has workers of its own"
+        torch_private.stop_compile_workers()
+        assert again.process.poll() == 0, "one that listens ends by itself"
+
+
+def test_a_compile_worker_that_does_not_answer_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = importlib.import_module("torch._inductor.async_compile")
+    hung = SimpleNamespace(process=subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]))
+    hung.shutdown = hung.process.wait
+    monkeypatch.setattr(workers, "_pool_set", [hung])
+    monkeypatch.setattr(workers, "after_fork", lambda: None)
+    torch_private.stop_compile_workers()
+    assert hung.process.poll() == -signal.SIGKILL
 
 
 def test_generated_code_is_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
