@@ -139,13 +139,34 @@ def test_a_model_that_is_given_nothing_is_fitted_to_an_input(of: list[int], inpu
 
 
 FORMULA = [pair("aten::exp", SMALL), pair("aten::mul", SMALL, SMALL), pair("aten::log", SMALL)] * 4
+FORMULA.append(pair("aten::tanh", SMALL))
 
 
 def test_a_formula_of_whole_tensors_reads_more_than_one() -> None:
     one = C.INPUT_COPY + 2 * 4 * 64 / RATE
-    assert copies(*FORMULA) == pytest.approx(2 * one)
+    assert copies(*FORMULA) == pytest.approx(3 * one)
     assert copies(pair("aten::sqrt", SMALL), pair("aten::div", SMALL, SMALL), *FORMULA) == copies(*FORMULA)
     assert copies(*FORMULA[:6]) == pytest.approx(one)
+
+
+def test_a_repeated_formula_reads_two() -> None:
+    one = C.INPUT_COPY + 2 * 4 * 64 / RATE
+    assert copies(*FORMULA[:-1]) == pytest.approx(2 * one)
+
+
+def test_a_formula_may_do_with_two_inputs() -> None:
+    for formula in (FORMULA, FORMULA[:-1]):
+        region = find_region(analysis(*formula))
+        assert region is not None
+        assert input_copies(region, RATE).low == pytest.approx(2 * 2 * 4 * 64 / RATE)
+
+
+def test_several_matrices_are_the_input_of_a_product_with_one() -> None:
+    def product(*sizes: list[int]) -> float:
+        return copies(op("aten::matmul", 50, shapes=list(sizes), dtypes=["float"] * len(sizes)))
+
+    assert product([2, 512, 64], [64, 64]) == pytest.approx(C.INPUT_COPY + 2 * 4 * (2 * 512 * 64) / RATE)
+    assert product([512, 64], [64, 64]) == pytest.approx(C.INPUT_COPY + 2 * 4 * (64 * 64) / RATE)
 
 
 @pytest.mark.parametrize("name", ["roll", "constant_pad_nd", "layer_norm", "conv2d", "add_", "index_select"])
@@ -157,6 +178,33 @@ def test_parts_of_one_tensor_are_no_formula_of_two() -> None:
     half = pair("aten::exp", [32, 1])
     parts = [_part_of(SMALL, [32, 1]), half, pair("aten::mul", [32, 1], [32, 1]), half]
     assert copies(*parts * 4) == copies(*parts)
+
+
+def test_a_long_formula_may_combine_seldom() -> None:
+    scaled = pair("aten::exp", SMALL), *[pair("aten::mul", SMALL)] * 2, pair("aten::mul", SMALL, SMALL)
+    read = copies(scaled[0])
+    last = pair("aten::tanh", SMALL)
+    assert copies(*scaled * 6, last) == copies(*scaled * 3, last) == read
+    assert copies(*scaled * 7, last) == pytest.approx(3 * read)
+
+
+def test_a_formula_may_combine_parts_of_what_its_head_reads() -> None:
+    colours = pair("aten::exp", [64, 3])
+    combined = [pair("aten::mul", SMALL), pair("aten::sub", SMALL, SMALL)] * 4
+    beside = 2 * (C.INPUT_COPY + 2 * 4 * 64 / RATE)
+    assert copies(colours, _part_of([64, 3], SMALL), *combined) - copies(colours) == pytest.approx(beside)
+    assert copies(pair("aten::exp", [8, 1]), *combined[2:]) < copies(*combined)
+    asked = op("aten::item", 2, shapes=[[]], dtypes=["float"])
+    assert copies(colours, _part_of([64, 3], SMALL), *combined, asked) - copies(colours) == pytest.approx(beside)
+
+
+@pytest.mark.parametrize(("name", "inputs"), [("sub", 1), ("div", 1), ("maximum", 1), ("mul", 0)])
+def test_two_tensors_of_a_kind_of_which_there_was_but_one_need_an_input(name: str, inputs: int) -> None:
+    asked = op("aten::gt", 5, shapes=[SMALL], dtypes=["int"]), op("aten::mul", 5, shapes=[SMALL], dtypes=["bool"])
+    more = copies(*asked, pair(f"aten::{name}", SMALL, SMALL)) - copies(*asked)
+    assert more == pytest.approx(inputs * (C.INPUT_COPY + 2 * 4 * 64 / RATE))
+    converted = op("aten::to", 5, shapes=[SMALL], dtypes=["int"])
+    assert copies(*asked, converted, pair(f"aten::{name}", SMALL, SMALL)) == copies(*asked)
 
 
 def _part_of(of: list[int], size: list[int]) -> Beat:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -23,7 +24,8 @@ from tracelens.model.once import once
 
 SHAPED: Final = re.compile(
     r"^(?:to|_to_copy|clone|contiguous|cumsum|exp|log|log1p|neg|abs|sqrt|rsqrt|reciprocal|square|pow|sin|cos|tanh|sigmoid"
-    r"|softplus|relu|silu|gelu|clamp|clamp_min|clamp_max|masked_fill|rsub|softmax|log_softmax)_?$"
+    r"|softplus|relu|silu|gelu|clamp|clamp_min|clamp_max|masked_fill|rsub|softmax|log_softmax"
+    r"|gt|ge|lt|le|eq|ne|logical_not|floor|ceil|round|log2|log10|exp2|expm1|erf|atan|asin|acos|sign|isnan)_?$"
 )
 """Operators whose result is as large as their argument."""
 POWER_OF_ONE: Final = re.compile(r"^(?:mul|div|neg|abs|sqrt|rsqrt|reciprocal)$")
@@ -42,9 +44,17 @@ COMPARED: Final = re.compile(
 """Losses, element by element, of a result and of what it should have been."""
 MOVED: Final = re.compile(r"roll|flip|pad|cat$|stack|gather|scatter|index|take|embedding|unfold|norm$")
 """Operators that read a tensor elsewhere than where they write, as stencils of one tensor do, and layers."""
-FORMULA: Final = (8, 0.3, 2)
-"""Operators, share of them that combine whole tensors, and inputs of a formula: of seven such steps whose inputs are
-known none read fewer, and five read more. [measured steps]"""
+CONVERTS: Final = ("to", "_to_copy")
+"""Operators whose result may be of another type."""
+UNLIKE: Final = re.compile(r"^(?:sub|div|maximum|minimum)_?$")
+"""Operators that nobody gives one tensor twice."""
+COMPARISON: Final = re.compile(r"^(?:gt|ge|lt|le|eq|ne|logical_not|isnan)$")
+"""Operators whose result is true or false."""
+FLOATING: Final = re.compile(r"float|double|half|complex", re.IGNORECASE)
+"""Types of elements that a number does not change."""
+FORMULA: Final = (8, 0.3, 7, 3)
+"""Operators, the share or number of them that combine whole tensors, and inputs of a formula: of ten such steps
+whose inputs are known two read two, three read three, and five more. [measured steps]"""
 FIRST_WORK: Final = 32
 """Pieces of work at the step's start among whose operators more inputs are looked for."""
 
@@ -63,9 +73,26 @@ class _Read:
         return [max(map(prod, tensors(shape)), default=0) for shape in self.shapes]
 
     @property
+    def values(self) -> Counter[tuple[int, str]]:
+        """Its arguments, by elements and their type."""
+        return Counter((size, str(self.dtypes[at])) for at, size in enumerate(self.sizes) if size and self.dtypes[at:])
+
+    @property
+    def result(self) -> tuple[int, str]:
+        """Elements of its result, and their type; "" where its arguments do not tell that."""
+        types = {dtype for _, dtype in self.values}
+        same = next(iter(types)) if len(types) == 1 and all(map(FLOATING.search, types)) else ""
+        return self.whole, "bool" if COMPARISON.match(self.name) else "" if self.name in CONVERTS else same
+
+    @property
     def whole(self) -> int:
         """Elements of what tensors of these dimensions give together."""
         return prod(map(max, zip_longest(*(dims[::-1] for dims in filled(self.shapes)), fillvalue=1)))
+
+    @property
+    def paired(self) -> set[int]:
+        """Elements of the tensors of which it reads more than one."""
+        return {size for size, tensors in Counter(self.sizes).items() if size > 1 and tensors > 1}
 
     @property
     def taken(self) -> set[int]:
@@ -82,6 +109,8 @@ class _Seen:
     made: set[int] = field(default_factory=set[int])
     parts: set[str] = field(default_factory=set[str])
     created: bool = False
+    values: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])
+    """How many tensors operators before read or made, by elements and their type."""
     powers: int = 0
     """Elements of the one tensor of which operators before made nothing but powers; 0 where they made more."""
 
@@ -94,13 +123,22 @@ class _Seen:
             return
         at = sizes.index(whole)
         unmade = bool(self.made) and whole not in self.made and str(read.shapes[at]) not in self.parts
-        if unmade or (self.powers == whole and sizes.count(whole) > 1 and whole not in self.states):
+        powers = self.powers == whole and sizes.count(whole) > 1 and whole not in self.states
+        if unmade or powers or self.short(read):
             yield whole * width(read.dtypes, at)
+
+    def short(self, read: _Read) -> bool:
+        """Whether an operator combines two tensors of a kind of which there was only one before."""
+        twice = [kind for kind, tensors in read.values.items() if tensors > 1]
+        known = [self.values[kind] + self.values[kind[0], ""] for kind in twice if kind[0] == read.whole]
+        settled = not read.parts and not self.parts and read.whole not in self.states
+        return known == [1] and settled and bool(UNLIKE.match(read.name))
 
     def add(self, read: _Read) -> None:
         """Take an operator's arguments and its result for made."""
         one = len(filled(read.shapes)) == 1 and not read.parts and POWER_OF_ONE.match(read.name)
         self.powers = read.whole if one and (self.powers == read.whole or not self.made) else 0
+        self.values = (self.values | read.values) + Counter([read.result])
         self.made |= {read.whole, *read.sizes, *read.taken}
         self.created = False
 
@@ -108,9 +146,14 @@ class _Seen:
 def further_inputs(region: Region) -> list[int]:
     """Bytes of each input that others than the step's first operators read: beside another tensor, or to compare."""
     reads = _first_reads(region)
-    beside = list(_beside(reads))
-    found = [*beside, *_of_formula(reads, beside), *_compared(region)]
+    found = [*_beside(reads), *_of_formula(reads), *_compared(region)]
     return found or _fitted(region, reads)
+
+
+def doubtful_input(region: Region) -> int:
+    """Bytes of the one of those that a formula may do without, as some read but two; 0 where there is none."""
+    reads = _first_reads(region)
+    return 0 if _repeats(reads, FORMULA[0]) else next(iter(_of_formula(reads)), 0)
 
 
 def _beside(reads: list[_Read]) -> Iterator[int]:
@@ -132,26 +175,37 @@ def _beside(reads: list[_Read]) -> Iterator[int]:
         seen.add(read)
 
 
-def _of_formula(reads: list[_Read], beside: list[int]) -> list[int]:
+def _of_formula(reads: list[_Read]) -> list[int]:
     """Bytes of the inputs of a formula that its head and those found beside it are short of.
 
-    What combines whole tensors so often, and neither parts nor neighbours of one, is seldom a formula of only one."""
-    least, share, inputs = FORMULA
-    size = reads[0].whole if reads else 0
-    pairs = [read for read in reads if read.sizes.count(size) > 1]
-    if len(reads) < least or len(pairs) < share * len(reads) or not _whole_tensors(reads, size):
+    What combines whole tensors so often, and neither parts nor neighbours of one, is seldom a formula of only one. Its
+    tensors may be parts of what its head reads. One of few operators, over and over, may be of two."""
+    least, share, enough, inputs = FORMULA
+    paired = Counter(size for read in reads for size in read.paired)
+    size, pairs = max(paired.items(), key=lambda of: of[1], default=(0, 0))
+    if len(reads) < least or pairs < min(share * len(reads), enough):
+        return []
+    if size > reads[0].whole or not _whole_tensors(reads, size):
         return []
     head = reads[0].sizes.count(size) if POINTWISE_PAIR.match(reads[0].name) else 1
-    one = size * width(reads[0].dtypes, 0)
-    return [one] * max(inputs - head - beside.count(one), 0)
+    one = size * next(width(read.dtypes, read.sizes.index(size)) for read in reads if size in read.paired)
+    return [one] * max(inputs - _repeats(reads, least) - max(head, 1) - list(_beside(reads)).count(one), 0)
+
+
+def _repeats(reads: list[_Read], least: int) -> bool:
+    """Whether operators do nothing but what fewer than so many do, again and again."""
+    calls = [(read.name, read.sizes) for read in reads]
+    return any(calls[period:] == calls[:-period] for period in range(1, least))
 
 
 def _whole_tensors(reads: list[_Read], size: int) -> bool:
-    """Whether operators read tensors of this size whole, where they write, and update none."""
-    moving = any(pattern.search(read.name) for read in reads for pattern in (MOVED, LIBRARY, IN_PLACE))
-    return not moving and not reads[0].taken and all(taken > size for read in reads for taken in read.taken)
+    """Whether operators read tensors of this size whole, where they write, and update none; one value is no tensor."""
+    names = [read.name for read in reads if any(read.sizes) and read.whole > 1]
+    moving = any(pattern.search(name) for name in names for pattern in (MOVED, LIBRARY, IN_PLACE))
+    return not moving and not reads[0].taken and all(of >= 2 * size for read in reads for of in read.taken)
 
 
+@once
 def _first_reads(region: Region) -> list[_Read]:
     """What the operators read, as user code called them, that launched the step's first work."""
     operators = region.trace.links.operator[region.work[:FIRST_WORK]].tolist()

@@ -12,7 +12,7 @@ import numpy as np
 from tracelens.advice import constants as C
 from tracelens.advice.arguments import Json, tensors, width
 from tracelens.advice.estimate import Estimate
-from tracelens.advice.forms.further import further_inputs
+from tracelens.advice.forms.further import doubtful_input, further_inputs
 from tracelens.advice.forms.reads import argument_of, arguments_of, filled, name_of, outermost, taken_apart
 from tracelens.advice.patterns import POINTWISE_PAIR, SPARSE
 from tracelens.advice.step.dependencies import main_stream
@@ -39,11 +39,13 @@ def input_copies(region: Region, bandwidth: float) -> Estimate:
     """Device time to copy the step's inputs, in ns: one copy for each operator that reads any, and for each of a list.
 
     A trace does not say which tensors are inputs; those of the step's first operator stand in for them, and those of
-    the first on each stream that waited for nothing. There may be as much again, hence the range's end."""
+    the first on each stream that waited for nothing. There may be as much again, or what is doubtful may be none,
+    hence the range's ends."""
     read = _input_bytes(region)
     copy = 2 * _fitting(region, read) / bandwidth
     whole = C.INPUT_COPY * count_inputs(region) + copy
-    return Estimate(whole, copy, 2 * whole + _untold(region)).told("input_copies_ns", input_copies_ns=whole)
+    least = max(copy - 2 * doubtful_input(region) / bandwidth, 0.0)
+    return Estimate(whole, least, 2 * whole + _untold(region)).told("input_copies_ns", input_copies_ns=whole)
 
 
 def count_inputs(region: Region) -> int:
@@ -132,6 +134,11 @@ def _held(region: Region, row: int, *, sparse: bool = False) -> list[int]:
     return _activations(name_of(region, row), taken_apart(region, row), *arguments_of(region, row), sparse=sparse)
 
 
+def _batched(dims: list[int]) -> bool:
+    """Whether it is no matrix but several, as parameters of a product seldom are."""
+    return len(dims) > 2
+
+
 def _heads(region: Region) -> list[int]:
     """Position of the first work on each stream but the main one that did not wait for work on that."""
     work, main = region.work, main_stream(region)
@@ -160,7 +167,9 @@ def _activations(
         own = [str(shape) if str(shape) in whole else at for at, shape in enumerate(shapes)]
         return [sum(map(sum, dict(zip(own, sizes, strict=True)).values()))]
     if OF_TWO.match(name):
-        return min(filled, key=sum) if filled else []
+        batched = [size for size, shape in zip(sizes, shapes, strict=True) if any(map(_batched, tensors(shape)))]
+        products = batched or filled
+        return min(products, key=sum) if products else []
     at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0
     read = sizes[at] if at < len(sizes) else []
     return [sum(read)] if UPDATES.match(name) else read
