@@ -161,6 +161,14 @@ def test_a_formula_may_do_with_two_inputs() -> None:
         assert input_copies(region, RATE).low == pytest.approx(2 * 2 * 4 * 64 / RATE)
 
 
+def test_a_list_of_parts_of_one_tensor_holds_that() -> None:
+    updated = op("aten::_foreach_add_", 20, shapes=[[], []], dtypes=["TensorList", "Scalar"])
+    bucket = [1 << 24]
+    assert copies(_part_of(bucket, SMALL), updated) == pytest.approx(C.INPUT_COPY + 2 * 4 * (1 << 24) / RATE)
+    told = op("aten::_foreach_add_", 20, shapes=[[bucket, SMALL], []], dtypes=["TensorList", "Scalar"])
+    assert copies(_part_of(SMALL, [64]), told) == copies(told)
+
+
 def test_several_matrices_are_the_input_of_a_product_with_one() -> None:
     def product(*sizes: list[int]) -> float:
         return copies(op("aten::matmul", 50, shapes=list(sizes), dtypes=["float"] * len(sizes)))

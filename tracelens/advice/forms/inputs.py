@@ -172,4 +172,6 @@ def _activations(
         return min(products, key=sum) if products else []
     at = 1 if TABLE_FIRST.search(name) or name.startswith("addmm") else 0
     read = sizes[at] if at < len(sizes) else []
-    return [sum(read)] if UPDATES.match(name) else read
+    # A trace does not tell each tensor of a list; what views took them from holds them.
+    holds = max(whole.values(), default=0) * width(dtypes, at)
+    return [max(sum(read), holds)] if UPDATES.match(name) else read
