@@ -8,7 +8,7 @@ from tests.advice.cases.beats import inside
 from tests.advice.compiling import BIG, compiled, elementwise
 from tests.advice.story import Beat, Clock, analysis, gemm, item, op, pointwise
 from tests.build import TraceBuilder
-from tracelens.advice import advise
+from tracelens.advice import advise, constants
 from tracelens.advice.results import Form
 
 
@@ -122,6 +122,14 @@ def test_norms_of_a_list_of_gradients_stay_a_call() -> None:
 
 def test_the_angle_of_complex_numbers_is_generated() -> None:
     assert compiled(elementwise("aten::angle", BIG, ["c10::complex<float>"])).library_kernels == 0
+
+
+def test_the_sign_of_complex_numbers_is_made_of_several_calls() -> None:
+    sign, given = compiled(elementwise("aten::sgn", BIG, ["c10::complex<float>"])), ["float"]
+    assert (sign.library_kernels, sign.further_calls) == (1 + constants.SIGN_KERNELS, constants.SIGN_KERNELS)
+    assert sign.library == pytest.approx(constants.SIGN_TIME * 100e3)
+    assert sign.library_spacing == pytest.approx(sign.library_kernels * constants.NODE_SPACING)
+    assert compiled(elementwise("aten::sgn", BIG, given)).library_kernels == 0
 
 
 def linear(columns: int, kernel: str = "void gemmSN_TN_kernel<float, 128, 16>") -> Beat:

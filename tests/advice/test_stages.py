@@ -55,6 +55,19 @@ def test_few_long_rows_are_reduced_in_stages_like_one_value(name: str, kernels: 
     assert compiled(rows(name, few[0], C.SPLIT_INNER)).generated_kernels == 1
 
 
+def test_a_single_block_looks_for_each_of_few_positions() -> None:
+    turns = C.REDUCTION_LATENCY / C.LOOP_TURN
+    whole = op("aten::argmax", 500, shapes=[[1 << 16], [], []], dtypes=["float", "", "Scalar"])
+    found, few, short = (
+        compiled(whole),
+        compiled(rows("aten::argmax", 4, 1 << 16)),
+        compiled(rows("aten::argmax", 4, 64)),
+    )
+    assert found.generated_kernels == 1
+    assert found.generated > turns * (1 << 16)
+    assert few.generated - short.generated > turns * ((1 << 16) - C.LOOP_TURN)
+
+
 @pytest.mark.parametrize(("dims", "kernels"), [("[0,2]", 2), ("[2]", 1), ("[1,2]", 1)])
 def test_what_counts_is_all_that_a_result_is_made_of(dims: str, kernels: int) -> None:
     assert compiled(summed([1 << 10, 8, 1 << 10], dims)).generated_kernels == kernels

@@ -95,6 +95,8 @@ RECURRENT_CALL: Final = re.compile(r"^aten::(?:lstm|gru|rnn_tanh|rnn_relu|_?(?:c
 """Calls of recurrent layers, and of their gradients; not of single cells."""
 PARTS: Final = re.compile(r"^angle$")
 """Operators of complex numbers for which code is generated, from their parts. [Inductor's decompositions]"""
+SIGN: Final = re.compile(r"^sgn$")
+"""Signs, which the compiler makes of other operators. [Inductor's decompositions]"""
 POINTWISE_PAIR: Final = re.compile(r"(?:add|sub|mul|div|where|maximum|minimum)_?$")
 """Operators of which every tensor argument at a step's head is an input."""
 FOREACH: Final = re.compile(r"^_foreach_(?!norm)")

@@ -45,6 +45,8 @@ class Compiled:
     generated_kernels: int
     library_calls: Int64s
     """Rows of the operators that stay calls."""
+    further_calls: int
+    """Calls beside those, of operators that the compiler makes of a single one."""
     replaced: int
     """Eager kernels that the generated ones replace."""
     replaced_ns: float
@@ -99,15 +101,18 @@ def compile_device(facts: Facts) -> Compiled:
     duration = (
         np.where(unfused & operators.few_rows & (operators.third <= C.NARROW), C.SPLIT_PRODUCT, changed) * overlap
     )
+    signs = np.where(operators.signs, C.SIGN_TIME, 1.0)
+    duration, further = duration * signs, C.SIGN_KERNELS * (library & operators.signs)
     own = float(groups.times(facts.bandwidth.rate, shortest(facts)).sum())
     replaced = float(region.duration[fused].sum())
     return Compiled(
         library=float(duration[library].sum()),
         generated=beside * min(slowdown(facts) * own, max(own, replaced)),
-        library_kernels=int(library.sum()),
-        library_spacing=float(graph_spacing(region, facts.operators)[library].sum()),
+        library_kernels=int((library + further).sum()),
+        library_spacing=float((graph_spacing(region, facts.operators) * (library + further)).sum()),
         generated_kernels=int(groups.kernels().sum()),
         library_calls=_outermost(region.trace, distinct(calls[calls != ABSENT], len(region.trace.events))),
+        further_calls=int(further.sum()),
         replaced=len(fused),
         replaced_ns=replaced,
         unbiased=float(duration[library & unfused].sum()),

@@ -67,12 +67,13 @@ class Generated:
         return np.where(self._alone(), self.eager, np.minimum(time, most)) + self._copying(shortest)
 
     def _latency(self) -> Floats:
-        """What reductions add beside the first of a group: a normalisation makes two, and that of a group one more for
-        each turn of the loop over its elements."""
+        """What reductions add beside the first of a group: a normalisation makes two. That of a group, or one to few
+        positions, adds one more for each turn of a block's loop over its elements."""
         normalises = self.operators.normalises[self.work]
         whole = (self.role == Role.FULL) & normalises & (self.operators.stages[self.work] == 0)
         of = self.operators.elements[self.work] / np.maximum(self.operators.results[self.work], 1)
-        rows = (self.role == Role.ROW) * (1.0 + normalises) + whole * (2 + of / C.LOOP_TURN)
+        few = self.operators.positions[self.work] & (self.operators.results[self.work] < C.PLENTY_INNER)
+        rows = (self.role == Role.ROW) * (1.0 + normalises) + whole * (2 + of / C.LOOP_TURN) + few * of / C.LOOP_TURN
         return C.REDUCTION_LATENCY * np.maximum(self._sum(rows) - 1, 0)
 
     def _alone(self) -> Bools:

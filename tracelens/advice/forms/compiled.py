@@ -159,9 +159,10 @@ def _host(region: Region, compiled: Compiled, regions: float) -> dict[str, float
     """Host time of compiled code in ns by its terms: guards per region, a launch per generated kernel, the library
     calls left, and what parameters cost, in training autograd's share as well."""
     working = _working(region, compiled.library_calls) - records(region, _within(region, compiled.library_calls))
-    calls = C.LIBRARY_TRACED * max(working, 0.0) * call_gauge(region) + C.LIBRARY_CALL * len(compiled.library_calls)
+    number = len(compiled.library_calls) + compiled.further_calls
+    calls = C.LIBRARY_TRACED * max(working, 0.0) * call_gauge(region) + C.LIBRARY_CALL * number
     calls = min(calls, C.LIBRARY_MOST * compiled.library_kernels * region.speed)
-    calls += C.COMPLEX_CALL * _complex(region, compiled.library_calls)
+    calls += C.COMPLEX_CALL * (_complex(region, compiled.library_calls) + compiled.further_calls)
     inputs = C.COMPILED_INPUT * layer_tensors(region)
     if region.training:
         inputs = (C.COMPILED_TRAINING + C.COMPILED_PARAMETER * region.parameters) / launch_gauge(region)

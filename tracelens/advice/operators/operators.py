@@ -89,6 +89,10 @@ class Operators:
     """A convolution that runs channels first, of which the compiler asks channels last."""
     recurrent: Bools
     """A recurrent layer."""
+    signs: Bools
+    """The sign of complex numbers, which generated code calls several operators for."""
+    positions: Bools
+    """A reduction to a position: a block for each result, however long what that is of."""
     from_host: Bools
     """A copy from the host."""
     in_place: Bools
@@ -152,6 +156,7 @@ def describe(region: Region) -> Operators:
         twice=split & _reduces_twice(names),
         updates=_updates(trace, operator, names, roles) & (sizes.inputs > 1),
         standalone=_for_library(names, roles) | kernels.match(P.TO_CHANNELS_LAST) | casts,
+        signs=whole & names.match(P.SIGN),
         relaid=kernels.match(P.CHANNELS_FIRST) & kept_last(region, names),
         shrinks=names.match(P.REDUCTION) | names.match(P.VECTORS) | split,
         **_called(region, names, kernels),
@@ -193,7 +198,7 @@ def _stages(names: Names, roles: Int64s, sizes: Sizes[Floats], of: Floats, momen
     rows, channels = (sizes.elements / np.maximum(few, 1) for few in (sizes.row, sizes.matched))
     norms = np.where(names.match(P.FIXED), channels, rows)
     return stages(
-        one=roles == Role.FULL,
+        one=(roles == Role.FULL) & ~names.match(P.POSITION),
         columns=roles == Role.COLUMN,
         moments=moments,
         over=np.where(names.match(P.REDUCTION), of, norms),
@@ -307,6 +312,7 @@ def _flags(names: Names, kernels: Names) -> dict[str, Bools]:
         "bias_kernel": kernels.match(P.BIAS_KERNEL),
         "few_rows": kernels.match(P.FEW_ROWS),
         "recurrent": names.match(P.RECURRENT),
+        "positions": names.match(P.POSITION),
         "casts": names.match(P.COPY),
         "differentiates": names.match(P.DIFFERENTIATES),
         "layer": names.match(P.LAYER_NORM),
