@@ -288,9 +288,9 @@ SIGN_KERNELS: Final = 5
 zero, and the compiler makes no code for such quotients. [Inductor; H200, as traced of one step]"""
 SIGN_TIME: Final = 4.4
 """Device time of all of them over that of eager's kernel. [H200, 1 step; so are the bytes that they move, 70 to 16]"""
-COMPLEX_CALL: Final = 12.0 * US
+COMPLEX_CALL: Final = 8.0 * US
 """What a library call on complex numbers adds to that: the compiler makes no code for those, and calls each operator
-through the dispatcher from Python. [H200, 5 steps: -6 to 20 us, four of them from 10]"""
+through the dispatcher from Python. [H200, 15 steps: mean error 29 % with 4 to 8 us, 32 % with none or 12]"""
 COMPILED_INPUT: Final = 3.0 * US
 """Host time of each tensor of a layer in compiled inference: its guard, its place among the inputs. [H200, 82 steps]"""
 COMPILED_TRAINING: Final = 770.0 * US
