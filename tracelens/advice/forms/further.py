@@ -92,7 +92,7 @@ class _Read:
     @property
     def paired(self) -> set[int]:
         """Elements of the tensors of which it reads more than one."""
-        return {size for size, tensors in Counter(self.sizes).items() if size > 1 and tensors > 1}
+        return {size for size, count in Counter(self.sizes).items() if size > 1 and count > 1}
 
     @property
     def taken(self) -> set[int]:
@@ -129,7 +129,7 @@ class _Seen:
 
     def short(self, read: _Read) -> bool:
         """Whether an operator combines two tensors of a kind of which there was only one before."""
-        twice = [kind for kind, tensors in read.values.items() if tensors > 1]
+        twice = [kind for kind, count in read.values.items() if count > 1]
         known = [self.values[kind] + self.values[kind[0], ""] for kind in twice if kind[0] == read.whole]
         settled = not read.parts and not self.parts and read.whole not in self.states
         return known == [1] and settled and bool(UNLIKE.match(read.name))

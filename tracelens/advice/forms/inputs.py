@@ -163,7 +163,7 @@ def _activations(
     if sparse:
         return filled[-1] if filled else []
     given = [dims for shape in shapes for dims in tensors(shape)]
-    if POINTWISE_PAIR.match(name) or (BATCHED.search(name) and all(len(dims) > 2 for dims in given)):
+    if POINTWISE_PAIR.match(name) or (BATCHED.search(name) and all(map(_batched, given))):
         own = [str(shape) if str(shape) in whole else at for at, shape in enumerate(shapes)]
         return [sum(map(sum, dict(zip(own, sizes, strict=True)).values()))]
     if OF_TWO.match(name):
