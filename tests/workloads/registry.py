@@ -33,6 +33,8 @@ Split = Literal[
     "seventeenth",
     "eighteenth",
     "nineteenth",
+    "twentieth",
+    "twenty_first",
 ]
 
 ON_GPU: Final = torch.cuda.is_available()
