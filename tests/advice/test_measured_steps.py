@@ -34,6 +34,8 @@ WRONG = {
     "fifteenth": 3,
     "sixteenth": 1,
     "seventeenth": 1,
+    "eighteenth": 3,
+    "nineteenth": 2,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {
@@ -56,6 +58,8 @@ ERRORS = {
     "fifteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
     "sixteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
     "seventeenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
+    "eighteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
+    "nineteenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
 }
 """Bounds of the median error."""
 SETS = tuple(ERRORS)
