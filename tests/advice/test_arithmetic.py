@@ -27,13 +27,36 @@ def test_a_division_by_a_tensor_takes_its_reciprocal() -> None:
 
 
 def test_a_reciprocal_takes_less_than_an_exponential() -> None:
-    less = C.QUOTIENT / C.TRANSCENDENTAL
-    assert generated(of("aten::reciprocal", BIG)) == pytest.approx(less * generated(of("aten::exp", BIG)), rel=0.01)
+    assert generated(of("aten::reciprocal", BIG)) < generated(of("aten::exp", BIG))
 
 
-@pytest.mark.parametrize("name", ["sqrt", "rsqrt"])
-def test_a_root_is_a_function(name: str) -> None:
-    assert generated(of(f"aten::{name}", BIG)) == generated(of("aten::exp", BIG))
+ORDER = ["mul", "rsqrt", "exp", "sigmoid", "silu", "log", "erf", "gelu", "lgamma", "mish", "atan2"]
+
+
+def test_functions_take_what_their_code_is_long() -> None:
+    times = [generated(of(f"aten::{name}", BIG)) for name in ORDER]
+    assert times == sorted(times)
+    assert len(set(times)) == len(ORDER)
+
+
+@pytest.mark.parametrize(
+    ("name", "alike"), [("exp_", "exp"), ("elu_backward", "log"), ("relu", "mul"), ("leaky_relu", "mul")]
+)
+def test_a_function_is_known_by_its_name(name: str, alike: str) -> None:
+    assert generated(of(f"aten::{name}", BIG)) == generated(of(f"aten::{alike}", BIG))
+
+
+def summed(row: int) -> float:
+    """Of sums of rows of that length, of exponentials."""
+    shape = [[BIG // row, row]]
+    sums = op(
+        "aten::sum", 500, shapes=[*shape, [], []], dtypes=["float", "ScalarList", ""], concrete=["", "[-1]", "False"]
+    )
+    return compiled(*[op("aten::exp", 500, shapes=shape, dtypes=["float"])] * 12, sums).generated
+
+
+def test_a_row_that_takes_a_whole_block_makes_its_functions_longer() -> None:
+    assert summed(512) == pytest.approx(C.WIDE_ROW_ARITHMETIC * summed(128), rel=0.02)
 
 
 def pooled(window: int, step: str) -> float:
@@ -58,8 +81,8 @@ def tabled(name: str, readers: int, *, size: int = 1 << 12) -> float:
 
 
 def test_sines_are_computed_anew_for_each_element_that_reads_them() -> None:
-    each = (C.SOFTWARE_FUNCTION + C.PLAIN_OPERATOR) * (1 << 22)
-    assert tabled("sin", 16) - tabled("sin", 8) == pytest.approx(8 * each, rel=0.01)
+    each = 1.1e-3 * (1 << 22)
+    assert tabled("sin", 16) - tabled("sin", 8) == pytest.approx(8 * each, rel=0.06)
     assert tabled("sin", 8, size=1 << 11) == pytest.approx(tabled("exp", 8, size=1 << 11), rel=0.01)
 
 
@@ -89,11 +112,10 @@ def normalised(kernel: str) -> float:
 def test_a_normalisation_with_fixed_statistics_takes_a_root_and_a_reciprocal_for_each_element() -> None:
     fixed, plain = normalised("batch_norm_transform_input_channels_last_kernel"), generated(of("aten::mul", BIG))
     assert fixed > plain
-    each = generated(of("aten::exp", BIG))
-    assert fixed == pytest.approx(2 * each, rel=0.1)
+    assert fixed == pytest.approx(generated(of("aten::exp", BIG)) + generated(of("aten::reciprocal", BIG)), rel=0.1)
 
 
-@pytest.mark.parametrize("name", ["softplus", "log_sigmoid_forward", "mish"])
+@pytest.mark.parametrize("name", ["softplus", "log_sigmoid_forward"])
 def test_the_logarithm_of_an_exponential_is_two_functions(name: str) -> None:
     plain, exponential, logarithm = (generated(of(f"aten::{each}", BIG)) for each in ("mul", "exp", "log1p"))
     both, own = exponential + logarithm, generated(of(f"aten::{name}", BIG))

@@ -185,18 +185,13 @@ SHORTEST_REDUCTION: Final = 1.2 * US
 """A generated reduction beside its streaming time. [H200, 250 kernels of 87 steps: 1.15 to 1.3 us for one of rows]"""
 RAMP: Final = 0.6 * US
 """Start and drain of an eager kernel beside its streaming time. [H200]"""
-PLAIN_OPERATOR: Final = 0.02e-3
-"""ns per element for each other operator in generated code. [H200, 2 steps; data sheet: 0.03 for a multiply-add, which
-does the work of two]"""
-TRANSCENDENTAL: Final = 0.6e-3
-"""ns per element for each exp, tanh, rsqrt ... in generated code: arithmetic, not traffic. [H200]"""
+PLAIN_OPERATOR: Final = 0.03e-3
+"""ns per element for each other operator in generated code. [measured: H200, 0.02 to 0.06; data sheet: 0.03 for a
+multiply-add, which does the work of two]"""
 QUOTIENT: Final = 0.3e-3
 """ns per element for each quotient of two tensors in generated code: one reciprocal and a product, rounded loosely.
 [Inductor's truediv: div.full; data sheet: 16 reciprocals a cycle in each of 132 multiprocessors at 1.75 GHz take 0.27.
 H200, 16 steps: 10 of them are nearer than with the time of an exponential, whose code is longer]"""
-SOFTWARE_FUNCTION: Final = 1.2e-3
-"""ns per element for each function without an instruction of its own (sin, cos, erf) in generated code. [H200, 2
-steps]"""
 POWER_FUNCTION: Final = 4.0e-3
 """ns per element for each power with an exponent of its own for each element in generated code. [H200, 2 kernels]"""
 BROKEN_POWER: Final = 2.5e-3
@@ -222,6 +217,10 @@ CACHED_RATE: Final = 3.2
 CACHED_ROW: Final = 95e3
 """Bytes of a row from which the rows that are read at the same time leave the cache: 50 MB for four rows on each of
 132 multiprocessors. [data sheet]"""
+WIDE_ROW: Final = 256
+"""Elements from which a row that is held takes a block for itself, whose threads wait for each other. [Inductor]"""
+WIDE_ROW_ARITHMETIC: Final = 1.3
+"""... which makes its arithmetic longer. [measured: H200, rows of 512 and 1024: 1.1 to 1.7]"""
 ROW_REDUCTION: Final = 0.1e-3
 """ns per element for each normalisation or reduction of rows held in registers. [H200, 1 step]"""
 LOOPED_SOFTMAX: Final = 1.1e-3

@@ -155,14 +155,8 @@ OLDER_INSTRUCTIONS: Final = re.compile(r"sm80|cutlass_80|s16816|ampere_")
 """Kernels by the matrix instructions of the generation before the device's own."""
 CONVERTS: Final = re.compile(r"^(?:to|_to_copy)$")
 """Operators that copy into a tensor of their own."""
-HARDWARE: Final = re.compile(r"exp|sqrt|tanh|sigmoid|silu|^pow$|softplus|mish|elu$|atan|digamma|softmax")
-"""Functions with an instruction of their own."""
-SOFTWARE: Final = re.compile(r"sin|cos|erf|gelu|^log(?:2|10|1p)?$")
-"""Functions without an instruction of their own."""
-LOG_OF_EXP: Final = re.compile(r"^(?:softplus|log_sigmoid_forward|mish)$")
-"""Functions of the logarithm of an exponential beside one. [torch._decomp: log1p(exp(-abs(x)))]"""
 LOG_OF_EXP_BACKWARD: Final = re.compile(r"^(?:softplus|log_sigmoid)_backward$")
-"""Their gradients: a quotient of exponentials."""
+"""Gradients of the logarithm of an exponential beside one: a quotient of exponentials."""
 SPARSE: Final = re.compile(r"cusparse")
 """Kernels of a product with a sparse matrix."""
 BIAS_KERNEL: Final = re.compile(r"epilogue::impl|scal_kernel|elementwise_kernel")

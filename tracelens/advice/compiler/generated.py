@@ -179,7 +179,9 @@ class Generated:
         own = self.operators.arithmetic[self.work]
         cost = own * (1 + self._later_loops() * (own > C.PLAIN_OPERATOR)) + self.operators.anew[self.work]
         cost = cost + C.ROW_REDUCTION * (rows & held) + C.LOOPED_SOFTMAX * looped
-        return self._sum(cost * self.operators.elements[self.work])
+        reduces = self.operators.shrinks[self.work] | self.operators.normalises[self.work]
+        wide = self._any(rows & held & reduces & (self.operators.row[self.work] >= C.WIDE_ROW))
+        return self._sum(cost * self.operators.elements[self.work]) * np.where(wide, C.WIDE_ROW_ARITHMETIC, 1.0)
 
     def _later_loops(self) -> Floats:
         """Loops of a kernel over rows too long to hold that follow the one which each full work is in: each computes

@@ -13,6 +13,7 @@ from tracelens.advice import constants as C
 from tracelens.advice import patterns as P
 from tracelens.advice.arguments import LARGEST, Json, read_arguments, tensors, whole_numbers
 from tracelens.advice.operators.autocast import converts_parameters, returns_gradient
+from tracelens.advice.operators.functions import ROOT, time_of_functions
 from tracelens.advice.operators.indexed import with_indexed
 from tracelens.advice.operators.portions import read_once
 from tracelens.advice.operators.roles import Role, find_roles, given_in_place, inlined, kept_last, reduced_dims
@@ -136,7 +137,7 @@ def describe(region: Region) -> Operators:
     split = _split_rows(names, roles, sizes, over)
     roles = np.where(split, Role.FULL, roles)
     sizes, parts = read_once(operator, roles == Role.POINTWISE, sizes)
-    own = _arithmetic(names, plain, sizes) + _rescaling(names, roles, operator)
+    own = time_of_functions(names, plain, _of_two(sizes)) + _rescaling(names, roles, operator)
     arithmetic = (own + C.WINDOW_READ * _windows(trace, operator, names)) / parts
     waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
@@ -232,26 +233,11 @@ def _reduces_twice(names: Names) -> Bools:
     return names.match(P.NORMALISED) & ~names.match(P.LAYER_NORM) & ~names.match(P.DIFFERENTIATES)
 
 
-def _arithmetic(names: Names, plain: Floats, sizes: Sizes[Floats]) -> Floats:
-    """ns per element that generated code spends on each operator's function; `plain`: what _plain tells of it."""
-    cheap = (names.match(P.POWER) & (plain[:, 1] > 0)) | (names.match(P.DIVISION) & ~_of_two(sizes))
-    functions = (
-        (names.match(P.LOG_OF_EXP), C.TRANSCENDENTAL + C.SOFTWARE_FUNCTION),
-        (names.match(P.LOG_OF_EXP_BACKWARD), 2 * C.TRANSCENDENTAL),
-        (names.match(P.SOFTWARE), C.SOFTWARE_FUNCTION),
-        (names.match(P.POWER) & (plain[:, 2] > 0), C.POWER_FUNCTION),
-        (names.match(P.POWER) & ~cheap, C.BROKEN_POWER),
-        (names.match(P.RECIPROCAL) & ~cheap, C.QUOTIENT),
-        (names.match(P.HARDWARE) & ~cheap, C.TRANSCENDENTAL),
-    )
-    return np.select([mask for mask, _ in functions], [cost for _, cost in functions], C.PLAIN_OPERATOR)
-
-
 def _rescaling(names: Names, roles: Int64s, operator: Int64s) -> Floats:
     """ns per element in which a normalisation with fixed statistics takes the root and the reciprocal of its variance:
     generated code does so for each element. [torch._decomp.decompositions.native_batch_norm_helper]"""
     last = np.append(operator[1:] != operator[:-1], True)[: len(operator)]
-    return 2 * C.TRANSCENDENTAL * (names.match(P.FIXED) & (roles == Role.POINTWISE) & last)
+    return (ROOT + C.QUOTIENT) * (names.match(P.FIXED) & (roles == Role.POINTWISE) & last)
 
 
 def _windows(trace: Trace, operator: Int64s, names: Names) -> Floats:

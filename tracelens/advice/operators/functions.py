@@ -1,0 +1,55 @@
+"""What generated code spends on the functions of single elements, by the operator's name."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+
+from tracelens.advice import constants as C
+from tracelens.advice import patterns as P
+from tracelens.advice.step.called import Names
+from tracelens.model.events import Bools, Floats
+
+LOG_OF_EXP_GRADIENT: Final = 1.0e-3
+"""ns per element of the gradient of the logarithm of an exponential beside one: two exponentials' worth, and what a
+kernel of many adds."""
+ROOT: Final = 0.5e-3
+"""... of a root."""
+AMONG_OTHERS: Final = 1.3
+"""What a function takes in a kernel of many over what it takes in one of its own. [H200, 45 steps]"""
+FUNCTIONS: Final = tuple(
+    (re.compile(names), AMONG_OTHERS * ps * 1e-3)
+    for names, ps in (
+        (r"softmax|^exp2?$|^sqrt$", 0.38),
+        (r"rsqrt", 0.25),
+        (r"sigmoid(?!_forward)|tanh|^a(?:sin|cos)$|^hypot$", 0.5),
+        (r"silu", 0.7),
+        (r"^(?:log(?:2|10|1p)?|expm1|sin|cos|tan|cosh)$|(?<!r|g)elu", 0.85),
+        (r"^softplus$|^log_sigmoid_forward$|^erf$|^sinh$", 1.1),
+        (r"^atan$|gelu", 1.25),
+        (r"^logaddexp|gamma", 1.5),
+        (r"^mish|^erfc|^asinh|^acosh|^atanh", 1.8),
+        (r"^atan2$", 2.1),
+        (r"dropout(?!_backward)|^(?:bernoulli|rand|randn|uniform|normal|exponential)", 3.0),
+    )
+)
+"""ns per element that generated code takes for each function, once its arithmetic takes longer than its traffic.
+[measured: H200, kernels that Inductor made of three and of nine calls on 2^26 elements of float32]"""
+
+
+def time_of_functions(names: Names, plain: Floats, quotient: Bools) -> Floats:
+    """(n) ns per element that generated code spends on each operator's function.
+
+    plain: (n, 3), whether its second argument is a small whole number or a half at 1, and none at all at 2.
+    quotient: it takes a second tensor beside the largest."""
+    power = names.match(P.POWER) & (plain[:, 1] == 0)
+    rules = (
+        (power & (plain[:, 2] > 0), C.POWER_FUNCTION),
+        (power, C.BROKEN_POWER),
+        (names.match(P.RECIPROCAL) & (quotient | ~names.match(P.DIVISION)), C.QUOTIENT),
+        (names.match(P.LOG_OF_EXP_BACKWARD), LOG_OF_EXP_GRADIENT),
+        *((names.match(function), took) for function, took in FUNCTIONS),
+    )
+    return np.select([mask for mask, _ in rules], [took for _, took in rules], C.PLAIN_OPERATOR)
