@@ -136,6 +136,8 @@ def test_a_model_that_is_given_nothing_is_fitted_to_an_input(of: list[int], inpu
     read = inputs * (C.INPUT_COPY + 2 * 4 * (1 << 24) / RATE)
     assert copies(*model, loss, learns) - copies(FIRST) == pytest.approx(read)
     assert copies(*model, loss) == copies(FIRST)
+    table = op("aten::mul", 5, shapes=[[8], []], dtypes=["float", "long int"])
+    assert copies(*model, table, loss, learns) - copies(*model, table, loss) == pytest.approx(read)
 
 
 FORMULA = [pair("aten::exp", SMALL), pair("aten::mul", SMALL, SMALL), pair("aten::log", SMALL)] * 4

@@ -146,8 +146,8 @@ class _Seen:
 def further_inputs(region: Region) -> list[int]:
     """Bytes of each input that others than the step's first operators read: beside another tensor, or to compare."""
     reads = _first_reads(region)
-    found = [*_beside(reads), *_of_formula(reads), *_compared(region)]
-    return found or _fitted(region, reads)
+    found, fitted = [*_beside(reads), *_of_formula(reads), *_compared(region)], _fitted(region, reads)
+    return found if max(found, default=0) >= sum(fitted) else [*found, *fitted]
 
 
 def doubtful_input(region: Region) -> int:
@@ -221,8 +221,9 @@ def _compared(region: Region) -> list[int]:
 
 
 def _fitted(region: Region, reads: list[_Read]) -> list[int]:
-    """Bytes of what a model that is given nothing is fitted to: where a step that learns begins with a parameter, and
-    no other input was found, its result can only meet the batch element by element, before the loss is one value."""
+    """Bytes of what a model that is given nothing is fitted to: where a step that learns begins with a parameter, its
+    result meets the batch element by element, before the loss is one value. What else was found is the batch if it is
+    as large; a table of constants, beside which a parameter is read, is not."""
     first = [str(dims) for dims in filled(reads[0].shapes)] if reads and region.training else []
     if len(first) != 1 or first[0] not in _parameters(region.trace):
         return []
