@@ -25,6 +25,9 @@ class Generated:
             self.first = np.flatnonzero(split_by_stream(region, operators, fused, breaks(operators, fused)))
         parts = parts_of_concatenations(operators, fused, self.first)
         self.operators, self.role = at_each_element(operators, fused, parts), operators.role[fused]
+        # Results of these in the forward pass are stored for gradients, never made anew.
+        kept = np.isin(operators.role, (Role.LIBRARY, Role.ROW, Role.COLUMN)) & ~operators.backward
+        self.formula = not kept.any()
         self.parts = self._most(parts)
         self.duration = region.duration[fused]
         self.blocks = np.maximum(region.product(A.GRID)[fused], 0).astype(np.float64)
@@ -58,13 +61,26 @@ class Generated:
         they compute anew."""
         reduces = self._any(np.isin(self.role, (Role.ROW, Role.FULL, Role.COLUMN)))
         shortest = shortest_pointwise + np.where(reduces, C.SHORTEST_REDUCTION - C.SHORTEST_POINTWISE, 0.0)
-        moved = self._traffic() + self._read_again()
-        latency = self._latency()
-        least = np.maximum(shortest + latency + moved / bandwidth, self._arithmetic())
+        moved, arithmetic = self._recomputed(self._traffic() + self._read_again(), self._arithmetic())
+        least = np.maximum(shortest + self._latency() + moved / bandwidth, arithmetic)
         streaming = np.where(self._any(self.role == Role.FOREACH), self._optimizer(bandwidth), least)
         time = np.maximum(streaming, shortest) + (self._joined() - 1) * shortest
         most = self.eager + self._sum(self.operators.anew[self.work] * self.operators.elements[self.work])
         return np.where(self._alone(), self.eager, np.minimum(time, most)) + self._copying(shortest)
+
+    def _recomputed(self, moved: Floats, arithmetic: Floats) -> tuple[Floats, Floats]:
+        """Bytes and arithmetic of the groups, of which those of gradients make anew what they need of a forward pass of
+        nothing but formulas and a loss, where that reads less than they would: the compiler stores the least that it
+        can, and makes no reduction again. Of what the loss sums no gradient needs the value.
+        [torch._functorch.partitioners: solve_min_cut, ban_recompute_reductions]"""
+        gradients = self._any(self.operators.backward[self.work])
+        forward = np.cumsum(gradients) == 0
+        inputs = float(moved[forward].sum())
+        anew = gradients & ~self._any(self.role == Role.COLUMN) & (inputs < moved) & self.formula
+        into_loss = np.append((self.role == Role.FULL)[1:], False)[: len(self.work)]
+        cost = self.operators.arithmetic[self.work] * self.operators.elements[self.work] * ~into_loss
+        again = float(self._sum(cost)[forward].sum())
+        return np.where(anew, inputs, moved), arithmetic + anew * again
 
     def _latency(self) -> Floats:
         """What reductions add beside the first of a group: a normalisation makes two. That of a group, or one to few

@@ -106,6 +106,8 @@ class Operators:
     """Writes into a tensor of its own size, which it reads beside another one."""
     differentiates: Bools
     """The formula of a gradient: it reads what the forward pass stored beside the gradient that it is given."""
+    backward: Bools
+    """Called for a gradient."""
     sums: Bools
     """The sum of two tensors."""
     layer: Bools
@@ -145,11 +147,13 @@ def describe(region: Region) -> Operators:
     gone |= inlined(roles, sizes.elements, sizes.listed) | given_in_place(roles, operator, product, sizes.listed)
     gone |= unused(trace, operator) | _diagonals(trace, operator)
     moments = np.where(names.match(P.GROUPED), grouped(trace, operator), 0.0)
-    single = (roles == Role.FULL) & names.match(P.REDUCTION) & _in_backward(trace, operator)
+    backward = _in_backward(trace, operator)
+    single = (roles == Role.FULL) & names.match(P.REDUCTION) & backward
     return Operators(
         role=np.where(gone, Role.VANISHES, roles),
         name=operator,
         arithmetic=arithmetic,
+        backward=backward,
         portions=parts,
         anew=computed_anew(roles, sizes.elements, sizes.matched, waves, arithmetic),
         stages=_stages(names, roles, sizes, over, moments) + 2.0 * (split & _reduces_twice(names)),

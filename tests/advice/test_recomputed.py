@@ -1,0 +1,36 @@
+"""What gradients make anew of the forward pass rather than read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.cases.beats import inside
+from tests.advice.compiling import BIG, compiled, elementwise
+from tests.advice.story import Beat, gemm, op
+from tracelens.advice import constants as C
+
+LOSS = op("aten::mean", 60, kernel="at::native::reduce_kernel", shapes=[[BIG], []], dtypes=["float", ""])
+MANY = [elementwise("aten::mul", BIG, ["float"] * 2)] * 24
+GRADIENT = inside("autograd::engine::evaluate_function: MulBackward0", *MANY)
+
+
+def model(functions: int) -> list[Beat]:
+    """A formula of a parameter, and the loss of what it gives."""
+    return [*[elementwise("aten::exp", BIG, ["float"])] * functions, elementwise("aten::sub", BIG, ["float"]), LOSS]
+
+
+def test_a_gradient_reads_no_more_than_the_formula_that_it_makes_anew() -> None:
+    alone, stored = (compiled(*before, *model(1), GRADIENT) for before in ([], [gemm(5)]))
+    assert alone.generated < 0.6 * stored.generated
+
+
+def test_a_gradient_computes_the_functions_of_the_formula_again() -> None:
+    few, more = (compiled(*model(functions), GRADIENT).generated for functions in (8, 12))
+    assert more - few == pytest.approx(2 * 4 * C.TRANSCENDENTAL * BIG)
+
+
+def test_reductions_are_not_made_anew() -> None:
+    rows = op("aten::sum", 5, kernel="at::native::reduce_kernel", concrete=["", "[1]", "False", ""],
+              shapes=[[256, 256], [], [], []], dtypes=["float", "ScalarList", "Scalar", ""])  # fmt: skip
+    anew, stored = (compiled(*before, *model(8), GRADIENT).generated for before in ([], [rows]))
+    assert stored > 1.1 * anew
