@@ -24,13 +24,14 @@ def copies(*beats: Beat, **options: Given) -> float:
     return input_copies(region, RATE).mid
 
 
-def part(of: list[int]) -> Beat:
+def part(of: list[int], place: int = 0) -> Beat:
     """A view of a part as large as LARGE."""
-    return lambda trace, clock, step: _viewed(trace, clock.host, of)
+    return lambda trace, clock, step: _viewed(trace, clock.host, of, place)
 
 
-def _viewed(trace: TraceBuilder, at: float, of: list[int]) -> None:
-    trace.op("aten::as_strided", at - 0.5, 0.2, shapes=[of, [], [], []], concrete=["", str(LARGE), "[1, 1]", ""])
+def _viewed(trace: TraceBuilder, at: float, of: list[int], place: int) -> None:
+    given = ["", str(LARGE), "[1, 1]", str(place)]
+    trace.op("aten::as_strided", at - 0.5, 0.2, shapes=[of, [], [], []], concrete=given)
 
 
 def test_a_tensor_that_nothing_before_could_have_made_is_an_input() -> None:
@@ -125,6 +126,21 @@ def test_a_larger_tensor_taken_apart_is_an_input() -> None:
     assert behind == pytest.approx(C.INPUT_COPY + 2 * 4 * (2 << 24) / RATE)
     again = copies(first, *[part(taken), pair("aten::square", LARGE)] * 2) - copies(first)
     assert again == behind
+
+
+def test_tensors_of_which_each_part_was_taken_are_as_many_inputs() -> None:
+    apart = [part([2, *LARGE], place) for place in (0, 1 << 24)]
+    read = C.INPUT_COPY + 2 * 4 * (2 << 24) / RATE
+    once, twice, again = (copies(FIRST, *views, SCALED) for views in (apart, apart * 2, [*apart, apart[0]]))
+    assert once - copies(FIRST) == pytest.approx(read)
+    assert twice - once == pytest.approx(read)
+    assert again == once
+
+
+def test_a_loss_compares_with_a_part_of_what_was_counted_whole() -> None:
+    loss = op("aten::mse_loss", 50, shapes=[LARGE, LARGE], dtypes=["float", "float"])
+    apart = [part([2, *LARGE], place) for place in (0, 1 << 24)]
+    assert copies(FIRST, *apart, SCALED, loss) == copies(FIRST, *apart, SCALED)
 
 
 @pytest.mark.parametrize(("of", "inputs"), [(SMALL, 1), ([64, 2], 0)], ids=["a parameter", "another tensor"])

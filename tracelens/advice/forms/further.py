@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from tracelens.advice.arguments import Json, parsed, tensors, whole_numbers, width
-from tracelens.advice.forms.reads import arguments_of, filled, name_of, outermost, taken_apart
+from tracelens.advice.forms.reads import arguments_of, filled, name_of, outermost, taken_apart, tensors_apart
 from tracelens.advice.patterns import LIBRARY, POINTWISE_PAIR
 from tracelens.advice.step.region import Region
 from tracelens.model import arguments as A
@@ -67,6 +67,8 @@ class _Read:
     shapes: list[Json]
     dtypes: list[Json]
     parts: dict[str, int]
+    tensors: dict[str, int]
+    """How many tensors those views took each of several such parts of."""
 
     @property
     def sizes(self) -> list[int]:
@@ -95,9 +97,10 @@ class _Read:
         return {size for size, count in Counter(self.sizes).items() if size > 1 and count > 1}
 
     @property
-    def taken(self) -> set[int]:
-        """Elements of the tensors that views took parts of."""
-        return {size for part, size in self.parts.items() if size > prod(whole_numbers(part))}
+    def taken(self) -> dict[int, int]:
+        """How many tensors views took parts of, by their elements."""
+        apart = {part: size for part, size in self.parts.items() if size > prod(whole_numbers(part))}
+        return {size: self.tensors.get(part, 1) for part, size in apart.items()}
 
 
 @dataclass
@@ -117,7 +120,8 @@ class _Seen:
     def news(self, read: _Read) -> Iterator[int]:
         """Bytes of the tensors among what an operator reads that none before could have made."""
         if self.made:
-            yield from (size * width(read.dtypes, 0) for size in read.taken if size > max(self.made))
+            apart = (size for size, count in read.taken.items() for _ in range(count) if size > max(self.made))
+            yield from (size * width(read.dtypes, 0) for size in apart)
         sizes, whole = read.sizes, read.whole
         if not POINTWISE_PAIR.match(read.name) or whole not in sizes or self.created:
             return
@@ -146,7 +150,8 @@ class _Seen:
 def further_inputs(region: Region) -> list[int]:
     """Bytes of each input that others than the step's first operators read: beside another tensor, or to compare."""
     reads = _first_reads(region)
-    found, fitted = [*_beside(reads), *_of_formula(reads), *_compared(region)], _fitted(region, reads)
+    parts = {part for read in reads for part, size in read.parts.items() if size > prod(whole_numbers(part))}
+    found, fitted = [*_beside(reads), *_of_formula(reads), *_compared(region, parts)], _fitted(region, reads)
     return found if max(found, default=0) >= sum(fitted) else [*found, *fitted]
 
 
@@ -167,7 +172,7 @@ def _beside(reads: list[_Read]) -> Iterator[int]:
     for read in reads:
         seen.parts |= {part for part, size in read.parts.items() if size > prod(whole_numbers(part))}
         if LIKE.search(read.name) or (read.shapes and not any(read.sizes)):
-            seen.made, seen.created = seen.made | read.taken, True
+            seen.made, seen.created = seen.made | set(read.taken), True
             continue
         if not (POINTWISE_PAIR.match(read.name) or SHAPED.match(read.name)) or not any(read.sizes):
             return
@@ -210,14 +215,19 @@ def _first_reads(region: Region) -> list[_Read]:
     """What the operators read, as user code called them, that launched the step's first work."""
     operators = region.trace.links.operator[region.work[:FIRST_WORK]].tolist()
     rows = dict.fromkeys(outermost(region, row) for row in operators if row != ABSENT)
-    return [_Read(name_of(region, row), *arguments_of(region, row), taken_apart(region, row)) for row in rows]
+    return [_Read(name_of(region, row), *arguments_of(region, row), *_apart(region, row)) for row in rows]
 
 
-def _compared(region: Region) -> list[int]:
-    """Bytes of what losses compare results with, once for each shape: mostly a part of the batch."""
+def _apart(region: Region, row: int) -> tuple[dict[str, int], dict[str, int]]:
+    return taken_apart(region, row), tensors_apart(region, row)
+
+
+def _compared(region: Region, parts: set[str]) -> list[int]:
+    """Bytes of what losses compare results with, once for each shape: mostly a part of the batch. What is shaped like
+    parts of tensors that were counted whole is one of them."""
     given = [arguments_of(region, row) for row in _losses(region).tolist()]
     targets = {str(shapes[1]): (shapes[1], width(dtypes, 1)) for shapes, dtypes in given if shapes[1:]}
-    return [of * sum(map(prod, tensors(shape))) for shape, of in targets.values()]
+    return [of * sum(map(prod, tensors(shape))) for text, (shape, of) in targets.items() if text not in parts]
 
 
 def _fitted(region: Region, reads: list[_Read]) -> list[int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from math import prod
 from typing import Final
 
@@ -44,15 +46,30 @@ def argument_of(region: Region, key: str, row: int) -> list[Json]:
 
 def taken_apart(region: Region, row: int) -> dict[str, int]:
     """Elements of the tensors that views since the last launch took parts of, by the shape of the part."""
-    start, (launched, viewed, views) = int(region.trace.events.start[row]), _launches_and_views(region.trace)
-    before = int(np.searchsorted(launched, start))
-    first = np.searchsorted(viewed, launched[before - 1] if before else 0, side="right")
     whole: dict[str, int] = {}
-    for view in views[first : np.searchsorted(viewed, start)].tolist():
-        shapes, sizes = tensors(argument_of(region, A.SHAPES, view)), argument_of(region, A.CONCRETE, view)[1:2]
+    for shapes, sizes in _views(region, row):
         if shapes and sizes and isinstance(sizes[0], str):
             whole.setdefault(sizes[0], whole.get(str(shapes[0]), prod(shapes[0])))
     return whole
+
+
+def tensors_apart(region: Region, row: int) -> dict[str, int]:
+    """How many tensors those views took several parts of, by the shape of the part, where as many took each part."""
+    seen = Counter((str(given[0]), str(given[-1])) for _, given in _views(region, row) if given)
+    counts: dict[str, list[int]] = {}
+    for (part, _), count in seen.items():
+        counts.setdefault(part, []).append(count)
+    return {part: each[0] for part, each in counts.items() if len(each) > 1 and len(set(each)) == 1}
+
+
+def _views(region: Region, row: int) -> Iterator[tuple[list[list[int]], list[Json]]]:
+    """Shapes of what each view since the last launch before an operator took a part of; and of the part its shape,
+    strides and place."""
+    start, (launched, viewed, views) = int(region.trace.events.start[row]), _launches_and_views(region.trace)
+    before = int(np.searchsorted(launched, start))
+    first = np.searchsorted(viewed, launched[before - 1] if before else 0, side="right")
+    for view in views[first : np.searchsorted(viewed, start)].tolist():
+        yield tensors(argument_of(region, A.SHAPES, view)), argument_of(region, A.CONCRETE, view)[1:4]
 
 
 @once
