@@ -78,6 +78,14 @@ def test_copies_into_other_layouts_give_a_tensor_and_a_kernel_each() -> None:
     assert compiled(gemm(50), cast, cast, gemm(50)).generated_kernels == 1
 
 
+def test_what_is_padded_stays_in_the_kernel_that_made_it() -> None:
+    forces = elementwise_of("mul", [64, 63])
+    fill, copy = elementwise_of("fill_", [64, 64]), elementwise_of("copy_", [64, 63], [64, 63])
+    pull = elementwise_of("add", [64, 64], [64, 64])
+    assert compiled(forces, inside("aten::constant_pad_nd", fill, copy), pull).generated_kernels == 1
+    assert compiled(forces, fill, copy, pull).generated_kernels == 2
+
+
 def test_a_gate_is_computed_where_it_is_used() -> None:
     def layer(into: int) -> tuple[Beat, ...]:
         shapes = {"shapes": [[8, into], [into, 2048]], "dtypes": ["float"] * 2}

@@ -127,8 +127,8 @@ COPY: Final = re.compile(r"^(?:copy|_to_copy|clone)$")
 """Copies, which may convert the type."""
 DIFFERENTIATES: Final = re.compile(r"_backward(?:_data)?$")
 """Formulas of gradients."""
-PART_BACKWARD: Final = re.compile(r"^(?:select|slice|diagonal)_backward$")
-"""Gradients of a part, placed in one of the whole."""
+PLACED: Final = re.compile(r"^(?:(?:select|slice|diagonal)_backward|constant_pad_nd)$")
+"""Operators that place a tensor in one of a single value: gradients of a part in the whole, padding."""
 FILL: Final = re.compile(r"^fill$")
 """Fills of a tensor with one value."""
 ONE_HOT: Final = re.compile(r"^scatter$")

@@ -101,7 +101,7 @@ class Operators:
     casts: Bools
     """A copy to another type or place."""
     places: Bools
-    """A copy into a part of a tensor: the gradient of a slice."""
+    """A copy into a part of a tensor filled before: the gradient of a slice, padding."""
     updates: Bools
     """Writes into a tensor of its own size, which it reads beside another one."""
     differentiates: Bools
@@ -289,7 +289,7 @@ def _called(region: Region, names: Names, kernels: Names) -> dict[str, Bools]:
     return {
         "from_host": from_host,
         "in_place": from_host & ~caller.match(P.CONVERTS),
-        "places": names.match(P.COPY) & caller.match(P.PART_BACKWARD),
+        "places": names.match(P.COPY) & caller.match(P.PLACED),
         "subtracted": names.match(P.MAXIMUM) & caller.match(P.LOG_SUM),
     }
 
