@@ -22,6 +22,7 @@ from tests.workloads import (
     graphs,
     households,
     industry,
+    kitchens,
     language,
     learning,
     listening,
@@ -51,6 +52,7 @@ from tests.workloads import (
     studios,
     tabular,
     text,
+    theatres,
     training,
     vision,
 )
@@ -71,6 +73,7 @@ __all__ = [
     "graphs",
     "households",
     "industry",
+    "kitchens",
     "language",
     "learning",
     "listening",
@@ -100,6 +103,7 @@ __all__ = [
     "studios",
     "tabular",
     "text",
+    "theatres",
     "training",
     "vision",
 ]
