@@ -188,15 +188,14 @@ RAMP: Final = 0.6 * US
 PLAIN_OPERATOR: Final = 0.03e-3
 """ns per element for each other operator in generated code. [measured: H200, 0.02 to 0.06; data sheet: 0.03 for a
 multiply-add, which does the work of two]"""
-QUOTIENT: Final = 0.3e-3
+QUOTIENT: Final = 0.25e-3
 """ns per element for each quotient of two tensors in generated code: one reciprocal and a product, rounded loosely.
-[Inductor's truediv: div.full; data sheet: 16 reciprocals a cycle in each of 132 multiprocessors at 1.75 GHz take 0.27.
-H200, 16 steps: 10 of them are nearer than with the time of an exponential, whose code is longer]"""
+[measured: H200; data sheet: 16 reciprocals a cycle in each of 132 multiprocessors at 1.75 GHz take 0.27]"""
 POWER_FUNCTION: Final = 4.0e-3
 """ns per element for each power with an exponent of its own for each element in generated code. [H200, 2 kernels]"""
-BROKEN_POWER: Final = 2.5e-3
+BROKEN_POWER: Final = 2.0e-3
 """ns per element for each power with one exponent that is no whole number and no half: a call of a library's function,
-parts of which fall away for a number that the compiler knows. [Inductor's lowering of pow; H200, 2 kernels]"""
+parts of which fall away for a number that the compiler knows. [Inductor's lowering of pow; H200, 5 kernels]"""
 WINDOW_READ: Final = 0.27e-3
 """ns for each element of a window that generated code reads for an element: through the first cache, in rows that are
 not aligned. [data sheet: 128 bytes a cycle in each of 132 multiprocessors at 1.75 GHz, two accesses a row; H200, 1
@@ -217,6 +216,10 @@ CACHED_RATE: Final = 3.2
 CACHED_ROW: Final = 95e3
 """Bytes of a row from which the rows that are read at the same time leave the cache: 50 MB for four rows on each of
 132 multiprocessors. [data sheet]"""
+FEW_FUNCTIONS: Final = 2
+"""Beyond these a kernel takes longer for each. [judgement]"""
+AMONG_OTHERS: Final = 1.3
+"""... by this factor. [H200, 45 steps; measured: 1.2 to 1.3 of five and of eight functions]"""
 WIDE_ROW: Final = 256
 """Elements from which a row that is held takes a block for itself, whose threads wait for each other. [Inductor]"""
 WIDE_ROW_ARITHMETIC: Final = 1.3

@@ -197,7 +197,9 @@ class Generated:
         cost = cost + C.ROW_REDUCTION * (rows & held) + C.LOOPED_SOFTMAX * looped
         reduces = self.operators.shrinks[self.work] | self.operators.normalises[self.work]
         wide = self._any(rows & held & reduces & (self.operators.row[self.work] >= C.WIDE_ROW))
-        return self._sum(cost * self.operators.elements[self.work]) * np.where(wide, C.WIDE_ROW_ARITHMETIC, 1.0)
+        many = self._sum(own > C.PLAIN_OPERATOR) > C.FEW_FUNCTIONS
+        longer = np.where(wide, C.WIDE_ROW_ARITHMETIC, 1.0) * np.where(many, C.AMONG_OTHERS, 1.0)
+        return self._sum(cost * self.operators.elements[self.work]) * longer
 
     def _later_loops(self) -> Floats:
         """Loops of a kernel over rows too long to hold that follow the one which each full work is in: each computes

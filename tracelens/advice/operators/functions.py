@@ -12,15 +12,13 @@ from tracelens.advice import patterns as P
 from tracelens.advice.step.called import Names
 from tracelens.model.events import Bools, Floats
 
-LOG_OF_EXP_GRADIENT: Final = 1.0e-3
+LOG_OF_EXP_GRADIENT: Final = 0.8e-3
 """ns per element of the gradient of the logarithm of an exponential beside one: two exponentials' worth, and what a
 kernel of many adds."""
-ROOT: Final = 0.5e-3
+ROOT: Final = 0.38e-3
 """... of a root."""
-AMONG_OTHERS: Final = 1.3
-"""What a function takes in a kernel of many over what it takes in one of its own. [H200, 45 steps]"""
 FUNCTIONS: Final = tuple(
-    (re.compile(names), AMONG_OTHERS * ps * 1e-3)
+    (re.compile(names), ps * 1e-3)
     for names, ps in (
         (r"softmax|^exp2?$|^sqrt$", 0.38),
         (r"rsqrt", 0.25),
