@@ -40,6 +40,12 @@ def test_a_tensor_that_nothing_before_could_have_made_is_an_input() -> None:
     assert copies(FIRST, SCALED, SCALED) == copies(FIRST, SCALED)
 
 
+def test_so_is_a_tensor_of_another_size_that_a_function_reads_alone_but_no_copy_of_what_was_expanded() -> None:
+    square, copy = (op(f"aten::{name}", 200, shapes=[LARGE], dtypes=["float"]) for name in ("square", "clone"))
+    assert copies(FIRST, square) == copies(FIRST, SCALED)
+    assert copies(FIRST, copy) == copies(FIRST)
+
+
 @pytest.mark.parametrize("name", ["aten::mm", "aten::cat", "aten::upsample_nearest2d"])
 def test_behind_what_gives_a_tensor_of_another_size_nothing_is_told(name: str) -> None:
     other = op(name, 5, shapes=[SMALL, SMALL], dtypes=["float", "float"])

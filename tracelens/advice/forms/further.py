@@ -28,6 +28,8 @@ SHAPED: Final = re.compile(
     r"|gt|ge|lt|le|eq|ne|logical_not|floor|ceil|round|log2|log10|exp2|expm1|erf|atan|asin|acos|sign|isnan)_?$"
 )
 """Operators whose result is as large as their argument."""
+COPIES: Final = re.compile(r"^(?:to|_to_copy|clone|contiguous)$")
+"""Those of them that copy, also what views expanded."""
 POWER_OF_ONE: Final = re.compile(r"^(?:mul|div|neg|abs|sqrt|rsqrt|reciprocal)$")
 """Operators that make powers of the one tensor that they read, but for a factor."""
 LOSS: Final = re.compile(r"^aten::(?:mean|sum)$")
@@ -123,11 +125,16 @@ class _Seen:
             apart = (size for size, count in read.taken.items() for _ in range(count) if size > max(self.made))
             yield from (size * width(read.dtypes, 0) for size in apart)
         sizes, whole = read.sizes, read.whole
-        if not POINTWISE_PAIR.match(read.name) or whole not in sizes or self.created:
+        if whole not in sizes or self.created or COPIES.match(read.name):
             return
         at = sizes.index(whole)
         unmade = bool(self.made) and whole not in self.made and str(read.shapes[at]) not in self.parts
-        powers = self.powers == whole and sizes.count(whole) > 1 and whole not in self.states
+        powers = (
+            bool(POINTWISE_PAIR.match(read.name))
+            and self.powers == whole
+            and sizes.count(whole) > 1
+            and whole not in self.states
+        )
         if unmade or powers or self.short(read):
             yield whole * width(read.dtypes, at)
 
