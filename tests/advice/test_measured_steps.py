@@ -36,6 +36,7 @@ WRONG = {
     "seventeenth": 1,
     "eighteenth": 3,
     "nineteenth": 2,
+    "twentieth": 2,
 }
 """Verdicts that are known to be wrong: tests/data/validation.md names them."""
 ERRORS = {
@@ -60,6 +61,7 @@ ERRORS = {
     "seventeenth": {"eager": 0.12, "compile": 0.25, "replay": 0.03, "both": 0.12},
     "eighteenth": {"eager": 0.12, "compile": 0.35, "replay": 0.03, "both": 0.12},
     "nineteenth": {"eager": 0.12, "compile": 0.35, "replay": 0.03, "both": 0.12},
+    "twentieth": {"eager": 0.12, "compile": 0.35, "replay": 0.03, "both": 0.12},
 }
 """Bounds of the median error."""
 SETS = tuple(ERRORS)
