@@ -81,12 +81,21 @@ def test_a_range_that_a_pause_widens_says_so() -> None:
     assert "unclear_ns" in (advice.forms["replay"].terms or Terms()).values
 
 
-def test_a_pause_of_one_step_is_no_work_of_the_step() -> None:
-    def once(trace: TraceBuilder, clock: Clock, step: int) -> None:
-        if step == 2:
-            pause(400)(trace, clock, step)
+def once(us: float) -> Beat:
+    """A pause that only the third step has."""
 
-    assert find_outside(analysis(*BODY, once, *BODY)).unclear == 0
+    def beat(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        if step == 2:
+            pause(us)(trace, clock, step)
+
+    return beat
+
+
+@pytest.mark.parametrize("us", [400, 600])
+def test_a_pause_of_one_step_is_no_work_of_the_step(us: float) -> None:
+    found = find_outside(analysis(*BODY * 40, once(us), *BODY * 40))
+    assert (found.unclear, found.idle, found.left) == (0, 0, 0)
+    assert find_outside(analysis(*BODY * 40, pause(600), *BODY * 40)).idle > 0
 
 
 @pytest.mark.parametrize("us", [2_000, 100_000])

@@ -42,6 +42,12 @@ def stretches(analysis: Analysis) -> Int64s:
     return found[lengths(found) >= LONG]
 
 
+def _recurring(analysis: Analysis) -> Int64s:
+    """Those stretches where every step has some: a pause of single steps, as to collect garbage, is no work of each."""
+    found, tiles = stretches(analysis), analysis.window.tiles
+    return found if covered(found, tiles[:, 0], tiles[:, 1]).all() else found[:0]
+
+
 @once
 def _still(analysis: Analysis) -> Int64s:
     """The same of UNCLEAR or more."""
@@ -132,7 +138,7 @@ def find_outside(analysis: Analysis) -> Outside:
     """Time per counted step in such work, where the clocks of host and device tell."""
     if not clocks_agree(analysis.trace):
         return Outside()
-    long, idle, steps = stretches(analysis), idle_outside(analysis), max(len(analysis.window.tiles), 1)
+    long, idle, steps = _recurring(analysis), idle_outside(analysis), max(len(analysis.window.tiles), 1)
     apart, beside = length(idle) - _behind_launches(analysis, idle), length(_whole(analysis, idle)) - length(idle)
     left = _between(analysis, subtract(long, _computed(analysis)))
     left = left[lengths(left) >= LONG]
@@ -146,7 +152,7 @@ def idle_outside(analysis: Analysis) -> Int64s:
     """Interval set of all such work while the device waits for it, in ns."""
     parts = _idle(analysis, Part.DISPATCH_INPUT, Part.DISPATCH_ALLOCATOR)
     fetched = intersect(_fetches(analysis), _idle(analysis, *DISPATCH))
-    found = np.concatenate((stretches(analysis), parts, fetched))
+    found = np.concatenate((_recurring(analysis), parts, fetched))
     found = union(found[:, 0], found[:, 1])
     return found if clocks_agree(analysis.trace) else found[:0]
 
