@@ -18,6 +18,7 @@ from tracelens.model.forms import FORMS
 TABLE = FOLDER / "validation.md"
 PUT_AWAY = "Put away unseen for [the {0} run]({0}_run.md); constants have seen these measurements since."
 RUNS = (
+    "twenty_first",
     "twentieth",
     "nineteenth",
     "eighteenth",

@@ -1,8 +1,8 @@
 """Steps to calibrate the predictions on and, apart from those, to judge them by.
 
-A workload belongs to one of twenty-two sets. Constants and rules may be fitted on the measurements of "calibration";
+A workload belongs to one of twenty-three sets. Constants and rules may be fitted on the measurements of "calibration";
 those of "validation", "unseen" and "third" were put away for a first, a second and a third judgement and have been
-seen since; those of "fourth" to "twenty_first" are taken once constants are frozen, and only compared with what was
+seen since; those of "fourth" to "twenty_second" are taken once constants are frozen, and only compared with what was
 predicted. The kinds of the sets differ.
 """
 

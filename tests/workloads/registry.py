@@ -35,6 +35,7 @@ Split = Literal[
     "nineteenth",
     "twentieth",
     "twenty_first",
+    "twenty_second",
 ]
 
 ON_GPU: Final = torch.cuda.is_available()

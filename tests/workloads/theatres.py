@@ -173,7 +173,7 @@ class Beats(nn.Module):
         return self.say(self.listen(heard)[0])
 
 
-@workload("twenty_first", "training")
+@workload("twenty_second", "training")
 def tracked_beats() -> Work:
     """Beats found in a few short pieces of music, learned from where listeners tapped; few frames have a beat."""
     frames = 32 if ON_GPU else 5
@@ -200,7 +200,7 @@ def pushed(away: torch.Tensor, moving: torch.Tensor) -> torch.Tensor:
     return torch.stack([part.sum(-1) for part in along])
 
 
-@workload("twenty_first", "blocked")
+@workload("twenty_second", "blocked")
 def simulated_crowd() -> Work:
     """How the walkers of a crowd push one another, each its nearest; the host asks whether a force is out of bounds."""
     walkers, neighbours = (1 << 20, 48) if ON_GPU else (8, 3)
@@ -234,7 +234,7 @@ def coloured(opponent: torch.Tensor) -> torch.Tensor:
     return torch.stack(mixed).clamp(0, 1)
 
 
-@workload("twenty_first")
+@workload("twenty_second")
 def matched_lighting() -> Work:
     """Frames of a play given the colours of its best evening by their means and spreads, after Reinhard."""
     frames, pixels = (20, 1080 * 1920) if ON_GPU else (2, 24)
@@ -277,7 +277,7 @@ class Board(nn.Module):
         return self.moves(x.flatten(1)).softmax(-1), self.ends(x.mean((2, 3))).softmax(-1)
 
 
-@workload("twenty_first", "blocked")
+@workload("twenty_second", "blocked")
 def judged_position() -> Work:
     """A position of chess and what to play in it; the host resigns where the game is surely lost."""
     model = inference(Board(32, 10 if ON_GPU else 2))
