@@ -69,8 +69,9 @@ class _Read:
     shapes: list[Json]
     dtypes: list[Json]
     parts: dict[str, int]
-    tensors: dict[str, int]
-    """How many tensors those views took each of several such parts of."""
+    """Elements of what views took parts of, by the shape of the part."""
+    counts: dict[str, int]
+    """How many tensors they took parts of, by that shape, where they took several parts of each."""
 
     @property
     def sizes(self) -> list[int]:
@@ -99,10 +100,14 @@ class _Read:
         return {size for size, count in Counter(self.sizes).items() if size > 1 and count > 1}
 
     @property
+    def apart(self) -> dict[str, int]:
+        """Those of the parts that are smaller than what they were taken of."""
+        return {part: size for part, size in self.parts.items() if size > prod(whole_numbers(part))}
+
+    @property
     def taken(self) -> dict[int, int]:
-        """How many tensors views took parts of, by their elements."""
-        apart = {part: size for part, size in self.parts.items() if size > prod(whole_numbers(part))}
-        return {size: self.tensors.get(part, 1) for part, size in apart.items()}
+        """How many tensors views took such parts of, by their elements."""
+        return {size: self.counts.get(part, 1) for part, size in self.apart.items()}
 
 
 @dataclass
@@ -129,14 +134,13 @@ class _Seen:
             return
         at = sizes.index(whole)
         unmade = bool(self.made) and whole not in self.made and str(read.shapes[at]) not in self.parts
-        powers = (
-            bool(POINTWISE_PAIR.match(read.name))
-            and self.powers == whole
-            and sizes.count(whole) > 1
-            and whole not in self.states
-        )
-        if unmade or powers or self.short(read):
+        if unmade or self.pairs_powers(read) or self.short(read):
             yield whole * width(read.dtypes, at)
+
+    def pairs_powers(self, read: _Read) -> bool:
+        """Whether an operator combines two tensors where there were but powers of one before."""
+        powers = self.powers == read.whole and read.sizes.count(read.whole) > 1 and read.whole not in self.states
+        return powers and bool(POINTWISE_PAIR.match(read.name))
 
     def short(self, read: _Read) -> bool:
         """Whether an operator combines two tensors of a kind of which there was only one before."""
@@ -155,9 +159,12 @@ class _Seen:
 
 
 def further_inputs(region: Region) -> list[int]:
-    """Bytes of each input that others than the step's first operators read: beside another tensor, or to compare."""
+    """Bytes of each input that others than the step's first operators read: beside another tensor, or to compare.
+
+    What a model is fitted to was found among them if one is as large; a table of constants, beside which a parameter is
+    read, is smaller."""
     reads = _first_reads(region)
-    parts = {part for read in reads for part, size in read.parts.items() if size > prod(whole_numbers(part))}
+    parts = {part for read in reads for part in read.apart}
     found, fitted = [*_beside(reads), *_of_formula(reads), *_compared(region, parts)], _fitted(region, reads)
     return found if max(found, default=0) >= sum(fitted) else [*found, *fitted]
 
@@ -177,7 +184,7 @@ def _beside(reads: list[_Read]) -> Iterator[int]:
     one of the two is of another."""
     seen = _Seen({read.sizes[0] for read in reads if IN_PLACE.search(read.name) and read.sizes})
     for read in reads:
-        seen.parts |= {part for part, size in read.parts.items() if size > prod(whole_numbers(part))}
+        seen.parts |= set(read.apart)
         if LIKE.search(read.name) or (read.shapes and not any(read.sizes)):
             seen.made, seen.created = seen.made | set(read.taken), True
             continue
@@ -222,16 +229,16 @@ def _first_reads(region: Region) -> list[_Read]:
     """What the operators read, as user code called them, that launched the step's first work."""
     operators = region.trace.links.operator[region.work[:FIRST_WORK]].tolist()
     rows = dict.fromkeys(outermost(region, row) for row in operators if row != ABSENT)
-    return [_Read(name_of(region, row), *arguments_of(region, row), *_apart(region, row)) for row in rows]
-
-
-def _apart(region: Region, row: int) -> tuple[dict[str, int], dict[str, int]]:
-    return taken_apart(region, row), tensors_apart(region, row)
+    return [
+        _Read(name_of(region, row), *arguments_of(region, row), taken_apart(region, row), tensors_apart(region, row))
+        for row in rows
+    ]
 
 
 def _compared(region: Region, parts: set[str]) -> list[int]:
-    """Bytes of what losses compare results with, once for each shape: mostly a part of the batch. What is shaped like
-    parts of tensors that were counted whole is one of them."""
+    """Bytes of what losses compare results with, once for each shape: mostly a part of the batch.
+
+    parts: shapes of the parts of tensors that count whole; a target of such a shape is one of them."""
     given = [arguments_of(region, row) for row in _losses(region).tolist()]
     targets = {str(shapes[1]): (shapes[1], width(dtypes, 1)) for shapes, dtypes in given if shapes[1:]}
     return [of * sum(map(prod, tensors(shape))) for text, (shape, of) in targets.items() if text not in parts]
@@ -239,8 +246,7 @@ def _compared(region: Region, parts: set[str]) -> list[int]:
 
 def _fitted(region: Region, reads: list[_Read]) -> list[int]:
     """Bytes of what a model that is given nothing is fitted to: where a step that learns begins with a parameter, its
-    result meets the batch element by element, before the loss is one value. What else was found is the batch if it is
-    as large; a table of constants, beside which a parameter is read, is not."""
+    result meets the batch element by element, before the loss is one value."""
     first = [str(dims) for dims in filled(reads[0].shapes)] if reads and region.training else []
     if len(first) != 1 or first[0] not in _parameters(region.trace):
         return []

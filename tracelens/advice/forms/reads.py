@@ -19,7 +19,8 @@ from tracelens.model.names import named
 from tracelens.model.once import once
 
 VIEW: Final = re.compile(r"^aten::as_strided$")
-"""The operator by which every view of a part of a tensor is made; its second argument is the part's shape."""
+"""The operator by which every view of a part of a tensor is made: of the tensor, the part's shape, strides and
+place."""
 
 
 def name_of(region: Region, operator: int) -> str:
@@ -54,7 +55,8 @@ def taken_apart(region: Region, row: int) -> dict[str, int]:
 
 
 def tensors_apart(region: Region, row: int) -> dict[str, int]:
-    """How many tensors those views took several parts of, by the shape of the part, where as many took each part."""
+    """How many tensors those views took several parts of, by the shape of the part: as many as views took a part at
+    each place, where those are alike."""
     seen = Counter((str(given[0]), str(given[-1])) for _, given in _views(region, row) if given)
     counts: dict[str, list[int]] = {}
     for (part, _), count in seen.items():
