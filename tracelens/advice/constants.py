@@ -1,7 +1,7 @@
-"""Every constant of the prediction with its source. Times are ns, rates bytes per ns (= GB/s) unless said.
+"""Constants of the prediction with their sources. Times are ns, rates bytes per ns (= GB/s) unless said.
 
 [H200] fitted on step times measured without a profiler on an H200, torch 2.11, CUDA 13, 16-core host.
-[literature] published figures. [judgement] set by reasoning; nothing measured pins it.
+[measured] timed alone there. [literature] published figures. [judgement] set by reasoning; nothing measured pins it.
 """
 
 from __future__ import annotations
@@ -217,13 +217,13 @@ CACHED_ROW: Final = 95e3
 """Bytes of a row from which the rows that are read at the same time leave the cache: 50 MB for four rows on each of
 132 multiprocessors. [data sheet]"""
 FEW_FUNCTIONS: Final = 2
-"""Beyond these a kernel takes longer for each. [judgement]"""
+"""Functions of a generated kernel beyond which it takes longer for each. [judgement]"""
 AMONG_OTHERS: Final = 1.3
-"""... by this factor. [H200, 45 steps; measured: 1.2 to 1.3 of five and of eight functions]"""
+"""... and for its reductions, by this factor. [H200, 45 steps; measured: 1.2 to 1.3 of five and of eight functions]"""
 WIDE_ROW: Final = 256
-"""Elements from which a row that is held takes a block for itself, whose threads wait for each other. [Inductor]"""
+"""Elements from which a row held for a reduction takes a block, whose threads wait for each other. [Inductor]"""
 WIDE_ROW_ARITHMETIC: Final = 1.3
-"""... which makes its arithmetic longer. [measured: H200, rows of 512 and 1024: 1.1 to 1.7]"""
+"""... which makes its arithmetic longer by this factor. [measured: H200, rows of 512 and 1024: 1.1 to 1.7]"""
 ROW_REDUCTION: Final = 0.1e-3
 """ns per element for each normalisation or reduction of rows held in registers. [H200, 1 step]"""
 LOOPED_SOFTMAX: Final = 1.1e-3

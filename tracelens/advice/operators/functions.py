@@ -13,10 +13,10 @@ from tracelens.advice.step.called import Names
 from tracelens.model.events import Bools, Floats
 
 LOG_OF_EXP_GRADIENT: Final = 0.8e-3
-"""ns per element of the gradient of the logarithm of an exponential beside one: two exponentials' worth, and what a
-kernel of many adds."""
+"""ns per element of the gradient of the logarithm of an exponential beside one: the time of two exponentials.
+[torch._decomp: a quotient of exponentials]"""
 ROOT: Final = 0.38e-3
-"""... of a root."""
+"""ns per element of a root. [FUNCTIONS]"""
 FUNCTIONS: Final = tuple(
     (re.compile(names), ps * 1e-3)
     for names, ps in (
@@ -30,23 +30,24 @@ FUNCTIONS: Final = tuple(
         (r"^logaddexp|gamma", 1.5),
         (r"^mish|^erfc|^asinh|^acosh|^atanh", 1.8),
         (r"^atan2$", 2.1),
-        (r"dropout(?!_backward)|^(?:bernoulli|rand|randn|uniform|normal|exponential)", 3.0),
+        (r"dropout(?!_backward)|^(?:bernoulli|rand|uniform|normal|exponential)", 3.0),
     )
 )
-"""ns per element that generated code takes for each function, once its arithmetic takes longer than its traffic.
-[measured: H200, kernels that Inductor made of three and of nine calls on 2^26 elements of float32]"""
+"""Names of functions, of which the first to be found holds, and ns per element that generated code takes for each, once
+its arithmetic takes longer than its traffic. [measured: H200, kernels that Inductor made of three and of nine calls on
+2^26 elements of float32]"""
 
 
-def time_of_functions(names: Names, plain: Floats, quotient: Bools) -> Floats:
+def time_of_functions(names: Names, plain: Floats, of_two: Bools) -> Floats:
     """(n) ns per element that generated code spends on each operator's function.
 
-    plain: (n, 3), whether its second argument is a small whole number or a half at 1, and none at all at 2.
-    quotient: it takes a second tensor beside the largest."""
+    plain: (n, 3), above 0 where its second argument is a small whole number or a half (1), or none at all (2).
+    of_two: (n) whether it takes a second tensor beside the largest."""
     power = names.match(P.POWER) & (plain[:, 1] == 0)
     rules = (
         (power & (plain[:, 2] > 0), C.POWER_FUNCTION),
         (power, C.BROKEN_POWER),
-        (names.match(P.RECIPROCAL) & (quotient | ~names.match(P.DIVISION)), C.QUOTIENT),
+        (names.match(P.RECIPROCAL) & (of_two | ~names.match(P.DIVISION)), C.QUOTIENT),
         (names.match(P.LOG_OF_EXP_BACKWARD), LOG_OF_EXP_GRADIENT),
         *((names.match(function), took) for function, took in FUNCTIONS),
     )
