@@ -25,9 +25,9 @@ class Generated:
             self.first = np.flatnonzero(split_by_stream(region, operators, fused, breaks(operators, fused)))
         parts = parts_of_concatenations(operators, fused, self.first)
         self.operators, self.role = at_each_element(operators, fused, parts), operators.role[fused]
-        # Results of these in the forward pass are stored for gradients, never made anew.
-        kept = np.isin(operators.role, (Role.LIBRARY, Role.ROW, Role.COLUMN)) & ~operators.backward
-        self.formula = not kept.any()
+        # A forward pass of nothing but formulas and a loss: results of these roles are stored, never made anew.
+        stored = np.isin(operators.role, (Role.LIBRARY, Role.ROW, Role.COLUMN)) & ~operators.backward
+        self.only_formulas = not stored.any()
         self.parts = self._most(parts)
         self.duration = region.duration[fused]
         self.blocks = np.maximum(region.product(A.GRID)[fused], 0).astype(np.float64)
@@ -69,18 +69,18 @@ class Generated:
         return np.where(self._alone(), self.eager, np.minimum(time, most)) + self._copying(shortest)
 
     def _recomputed(self, moved: Floats, arithmetic: Floats) -> tuple[Floats, Floats]:
-        """Bytes and arithmetic of the groups, of which those of gradients make anew what they need of a forward pass of
-        nothing but formulas and a loss, where that reads less than they would: the compiler stores the least that it
-        can, and makes no reduction again. Of what the loss sums no gradient needs the value.
+        """Bytes and ns of arithmetic of each group. Those of gradients make anew what they need of a forward pass of
+        nothing but formulas and a loss, where all that moves is less than they would read: the compiler stores the
+        least that it can, and makes no reduction again. Of what the loss sums no gradient needs the value.
         [torch._functorch.partitioners: solve_min_cut, ban_recompute_reductions]"""
         gradients = self._any(self.operators.backward[self.work])
         forward = np.cumsum(gradients) == 0
-        inputs = float(moved[forward].sum())
-        anew = gradients & ~self._any(self.role == Role.COLUMN) & (inputs < moved) & self.formula
+        before = float(moved[forward].sum())
+        anew = gradients & ~self._any(self.role == Role.COLUMN) & (before < moved) & self.only_formulas
         into_loss = np.append((self.role == Role.FULL)[1:], False)[: len(self.work)]
         cost = self.operators.arithmetic[self.work] * self.operators.elements[self.work] * ~into_loss
         again = float(self._sum(cost)[forward].sum())
-        return np.where(anew, inputs, moved), arithmetic + anew * again
+        return np.where(anew, before, moved), arithmetic + anew * again
 
     def _latency(self) -> Floats:
         """What reductions add beside the first of a group: a normalisation makes two. That of a group, or one to few
@@ -189,7 +189,7 @@ class Generated:
 
     def _arithmetic(self) -> Floats:
         """Device time per group that its functions and reductions take on all of their elements, functions of long rows
-        anew in each later loop."""
+        anew in each later loop; longer where they are many, or in blocks of a row each."""
         rows, held = self.role == Role.ROW, self.operators.row[self.work] <= C.PERSISTENT_ROW
         looped = rows & ~held & self.operators.normalises[self.work] & ~self.operators.layer[self.work]
         own = self.operators.arithmetic[self.work]
