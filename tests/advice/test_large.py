@@ -75,7 +75,7 @@ def deviation(length: int) -> float:
 
 
 def test_a_loop_that_reads_what_was_reduced_of_long_rows_computes_their_functions_anew() -> None:
-    longest, anew = C.PERSISTENT_ROW, 3 * 1.1e-3 * (1 << 26)
+    longest, anew = C.PERSISTENT_ROW, C.AMONG_OTHERS * 3 * 0.85e-3 * (1 << 26)
     held = 2 * C.ROW_REDUCTION * (1 << 26)
     kept = deviation(longest) / C.WIDE_ROW_ARITHMETIC
     assert deviation(2 * longest) == pytest.approx(kept + anew - held, rel=0.01)
