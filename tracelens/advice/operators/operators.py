@@ -141,16 +141,13 @@ def describe(region: Region) -> Operators:
     sizes, parts = read_once(operator, roles == Role.POINTWISE, sizes)
     own = time_of_functions(names, plain, _of_two(sizes)) + _rescaling(names, roles, operator)
     arithmetic = (own + C.WINDOW_READ * _windows(trace, operator, names)) / parts
-    waves, product = names.match(P.WAVE) & (not region.training), names.match(P.MATRIX_PRODUCT)
+    waves = names.match(P.WAVE) & (not region.training)
     casts = names.match(P.COPY) & converts_parameters(trace, operator) & ~_just_made(names, sizes)
-    gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
-    gone |= inlined(roles, sizes.elements, sizes.listed) | given_in_place(roles, operator, product, sizes.listed)
-    gone |= unused(trace, operator) | _diagonals(trace, operator)
     moments = np.where(names.match(P.GROUPED), grouped(trace, operator), 0.0)
     backward = _in_backward(trace, operator)
     single = (roles == Role.FULL) & names.match(P.REDUCTION) & backward
     return Operators(
-        role=np.where(gone, Role.VANISHES, roles),
+        role=np.where(_vanishes(trace, operator, names, roles, sizes, casts), Role.VANISHES, roles),
         name=operator,
         arithmetic=arithmetic,
         backward=backward,
@@ -170,6 +167,14 @@ def describe(region: Region) -> Operators:
     )
 
 
+def _vanishes(trace: Trace, operator: Int64s, names: Names, roles: Int64s, sizes: Sizes[Floats], casts: Bools) -> Bools:
+    """Work that the compiler leaves out, or computes where it is read. casts: conversions of parameters."""
+    gone = casts & returns_gradient(trace, operator) & (sizes.row == sizes.elements)
+    product = names.match(P.MATRIX_PRODUCT)
+    gone |= inlined(roles, sizes.elements, sizes.listed) | given_in_place(roles, operator, product, sizes.listed)
+    return gone | unused(trace, operator) | _diagonals(trace, operator)
+
+
 def _for_library(names: Names, roles: Int64s) -> Bools:
     """Index sequences that a library call reads, for nothing but copies comes between; others are computed where they
     are used."""
@@ -179,6 +184,7 @@ def _for_library(names: Names, roles: Int64s) -> Bools:
 
 
 def _in_backward(trace: Trace, operator: Int64s) -> Bools:
+    """Whether a node of the graph of gradients called each operator."""
     return nearest(trace.links.parent, operator, bearing(trace, P.NODE)) != ABSENT
 
 
