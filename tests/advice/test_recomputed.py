@@ -37,6 +37,11 @@ def test_a_gradient_that_reads_less_than_the_formula_makes_nothing_anew() -> Non
     assert alone.generated == stored.generated
 
 
+def test_a_gradient_without_a_forward_kernel_before_it_reads_what_it_did() -> None:
+    alone, stored = (compiled(*before, GRADIENT) for before in ([], [gemm(5)]))
+    assert alone.generated == stored.generated
+
+
 def test_reductions_are_not_made_anew() -> None:
     rows = op("aten::sum", 5, kernel="at::native::reduce_kernel", concrete=["", "[1]", "False", ""],
               shapes=[[256, 256], [], [], []], dtypes=["float", "ScalarList", "Scalar", ""])  # fmt: skip

@@ -76,7 +76,7 @@ class Generated:
         gradients = self._any(self.operators.backward[self.work])
         forward = np.cumsum(gradients) == 0
         before = float(moved[forward].sum())
-        anew = gradients & ~self._any(self.role == Role.COLUMN) & (before < moved) & self.only_formulas
+        anew = gradients & ~self._any(self.role == Role.COLUMN) & (before > 0) & (before < moved) & self.only_formulas
         into_loss = np.append((self.role == Role.FULL)[1:], False)[: len(self.work)]
         cost = self.operators.arithmetic[self.work] * self.operators.elements[self.work] * ~into_loss
         again = float(self._sum(cost)[forward].sum())
