@@ -43,6 +43,7 @@ def test_functions_take_as_long_as_their_code() -> None:
 @pytest.mark.parametrize(
     ("name", "alike"),
     [("exp_", "exp"), ("elu_backward", "log"), ("relu", "mul"), ("leaky_relu", "mul"), ("bernoulli_", "native_dropout"),
+     ("atanh", "asinh"),
      ("native_dropout_backward", "mul")],
 )  # fmt: skip
 def test_a_function_is_known_by_its_name(name: str, alike: str) -> None:
