@@ -98,6 +98,14 @@ def test_a_pause_of_one_step_is_no_work_of_the_step(us: float) -> None:
     assert find_outside(analysis(*BODY * 40, pause(600), *BODY * 40)).idle > 0
 
 
+def test_work_that_one_step_goes_without_is_work_of_the_step() -> None:
+    def mostly(trace: TraceBuilder, clock: Clock, step: int) -> None:
+        if step != 2:
+            pause(600)(trace, clock, step)
+
+    assert find_outside(analysis(*BODY * 40, mostly, *BODY * 40)).idle > 0
+
+
 @pytest.mark.parametrize("us", [2_000, 100_000])
 def test_what_a_loader_takes_it_takes_at_the_low_end_too(us: float) -> None:
     forms = advise(analysis(loader(us), *BODY)).forms
