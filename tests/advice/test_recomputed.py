@@ -42,6 +42,12 @@ def test_a_gradient_without_a_forward_kernel_before_it_reads_what_it_did() -> No
     assert alone.generated == stored.generated
 
 
+def test_a_forward_pass_of_smaller_tensors_makes_no_gradient_anew() -> None:
+    small = elementwise("aten::exp", 4, ["float"])
+    alone, stored = (compiled(*before, small, gemm(5), GRADIENT) for before in ([], [gemm(5)]))
+    assert alone.generated == stored.generated
+
+
 def test_reductions_are_not_made_anew() -> None:
     rows = op("aten::sum", 5, kernel="at::native::reduce_kernel", concrete=["", "[1]", "False", ""],
               shapes=[[256, 256], [], [], []], dtypes=["float", "ScalarList", "Scalar", ""])  # fmt: skip

@@ -76,7 +76,8 @@ class Generated:
         gradients = self._any(self.operators.backward[self.work])
         forward = np.cumsum(gradients) == 0
         before = float(moved[forward].sum())
-        anew = gradients & ~self._any(self.role == Role.COLUMN) & (before > 0) & (before < moved) & self.only_formulas
+        as_large = self.elements <= self.elements[forward].max(initial=0.0)
+        anew = gradients & ~self._any(self.role == Role.COLUMN) & as_large & (before < moved) & self.only_formulas
         into_loss = np.append((self.role == Role.FULL)[1:], False)[: len(self.work)]
         cost = self.operators.arithmetic[self.work] * self.operators.elements[self.work] * ~into_loss
         again = float(self._sum(cost)[forward].sum())
