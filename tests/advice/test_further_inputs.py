@@ -178,11 +178,11 @@ def test_a_repeated_formula_reads_two() -> None:
     assert copies(*FORMULA[:-1]) == pytest.approx(2 * one)
 
 
-def test_a_formula_may_do_with_two_inputs() -> None:
+def test_a_formula_may_do_with_one_input() -> None:
     for formula in (FORMULA, FORMULA[:-1]):
         region = find_region(analysis(*formula))
         assert region is not None
-        assert input_copies(region, RATE).low == pytest.approx(2 * 2 * 4 * 64 / RATE)
+        assert input_copies(region, RATE).low == pytest.approx(2 * 4 * 64 / RATE)
 
 
 def test_a_list_of_parts_of_one_tensor_holds_that() -> None:

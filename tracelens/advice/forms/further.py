@@ -170,9 +170,8 @@ def further_inputs(region: Region) -> list[int]:
 
 
 def doubtful_input(region: Region) -> int:
-    """Bytes of the one of those that a formula may do without, as some read but two; 0 where there is none."""
-    reads = _first_reads(region)
-    return 0 if _repeats(reads, FORMULA[0]) else next(iter(_of_formula(reads)), 0)
+    """Bytes of those that a formula may do without, as some read but one; 0 where there are none."""
+    return sum(_of_formula(_first_reads(region)))
 
 
 def _beside(reads: list[_Read]) -> Iterator[int]:
