@@ -76,3 +76,9 @@ def test_odd_numbers_give_times_all_the_same(name: str, odd: str) -> None:
     given = {"shapes": [[8, 64, 32, 32]] * 2, "dtypes": ["float"], "concrete": ["", *[ODD[odd]] * 7]}
     forms = advise(analysis(*[op(name, 2, **given)] * 30)).forms
     assert all(form.step_ms is not None and 0 < form.step_ms < 1e6 for form in forms.values())
+
+
+@pytest.mark.parametrize("dims", [[10**18] * 18, [100_000] * 64, [10**18] * 17])
+def test_shapes_beyond_all_numbers_give_finite_times(dims: list[int]) -> None:
+    forms = advise(analysis(op("aten::abs", 100, shapes=[dims], dtypes=["float"]))).forms
+    assert all(form.step_ms is None or 0 < form.step_ms < float("inf") for form in forms.values())

@@ -88,7 +88,7 @@ def read_pairs(
     width = len(trace.names) + 1
     distinct, inverse = np.unique((first + 1) * width + second + 1, return_inverse=True)
     pairs = zip(distinct // width - 1, distinct % width - 1, strict=True)
-    values = [read(*(parsed(trace, int(text)) for text in pair)) for pair in pairs]
+    values = [[min(value, LARGEST) for value in read(*(parsed(trace, int(text)) for text in pair))] for pair in pairs]
     return np.array(values, dtype=np.float64).reshape(len(distinct), -1)[inverse]
 
 
