@@ -44,6 +44,10 @@ def test_functions_take_as_long_as_their_code() -> None:
     ("name", "alike"),
     [("exp_", "exp"), ("elu_backward", "log"), ("relu", "mul"), ("leaky_relu", "mul"), ("bernoulli_", "native_dropout"),
      ("atanh", "asinh"),
+     ("hardtanh", "mul"),
+     ("hardsigmoid", "mul"),
+     ("erfinv", "silu"),
+     ("logit", "log"),
      ("native_dropout_backward", "mul")],
 )  # fmt: skip
 def test_a_function_is_known_by_its_name(name: str, alike: str) -> None:

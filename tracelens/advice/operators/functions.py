@@ -22,9 +22,9 @@ FUNCTIONS: Final = tuple(
     for names, ps in (
         (r"softmax|^exp2?$|^sqrt$", 0.38),
         (r"rsqrt", 0.25),
-        (r"sigmoid(?!_forward)|(?<!a)tanh|^a(?:sin|cos)$|^hypot$|^remainder$|^fmod$", 0.5),
+        (r"(?<!hard)sigmoid(?!_forward)|(?<!a)(?<!hard)tanh|^a(?:sin|cos)$|^hypot$|^remainder$|^fmod$", 0.5),
         (r"silu|^erfinv$", 0.7),
-        (r"^(?:log(?:2|10|1p)?|expm1|sin|cos|tan|cosh)$|(?<!r|g)elu", 0.85),
+        (r"^(?:log(?:2|10|1p|it)?|expm1|sinc?|cos|tan|cosh)$|(?<!r|g)elu", 0.85),
         (r"^softplus$|^log_sigmoid_forward$|^erf$|^sinh$", 1.1),
         (r"^atan$|gelu", 1.25),
         (r"^logaddexp|gamma", 1.5),
