@@ -40,7 +40,7 @@ def test_what_is_no_job_is_refused_in_one_line(tmp_path: Path, capsys: Capture) 
     again = zero.rename(tmp_path / "again.json")
     zero = written(tmp_path, 0)
     for words, said in (
-        ([zero], "0 is one trace, ranks compares several"),
+        ([zero], f"{zero} is one trace, ranks compares several"),
         ([zero, again], "several of the traces are of rank 0"),
         ([zero, other], "jobs of 2 and 4 ranks"),
     ):
@@ -171,7 +171,7 @@ def test_the_forms_of_one_run_are_no_ranks(tmp_path: Path, capsys: Capture) -> N
         assert main(["ranks", *words]) == ExitCode.USAGE
         assert "are of one run, whose forms are no ranks" in capsys.readouterr().err
     assert main(["ranks", str(run)]) == ExitCode.USAGE
-    assert "run is one trace, ranks compares several" in capsys.readouterr().err
+    assert " is one trace, ranks compares several" in capsys.readouterr().err
 
 
 def test_a_copy_is_no_other_rank(tmp_path: Path, capsys: Capture) -> None:

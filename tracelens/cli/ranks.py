@@ -58,7 +58,7 @@ class RanksCommand:
         path, chosen = options.output, _format(options)
         ranks = tuple(sorted(ranks_of(options.traces, path), key=lambda rank: (len(rank.name), rank.name)))
         if len(ranks) == 1:
-            raise UsageError(f"{ranks[0].name} is one trace, ranks compares several: tracelens report judges it")
+            raise UsageError(f"{options.traces[0]} is one trace, ranks compares several: tracelens report judges it")
         kin = kinship(ranks)
         if kin.strangers:
             raise UsageError(f"the traces are of different programs: {kin.strangers}; give those of one job")
