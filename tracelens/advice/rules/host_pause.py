@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from tracelens.advice.results import Finding, Form
-from tracelens.advice.rules import evidence, host_work
+from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
-from tracelens.advice.step.outside import stretches
+from tracelens.advice.step.outside import comes_back, steps_with, stretches
 from tracelens.analysis.results import Analysis
 from tracelens.analysis.typical import typical_steps
 from tracelens.model.events import Category, Int64s
@@ -32,7 +32,7 @@ def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
         return None
     by_length = longest_first(found)
     worst, steps = length(by_length[:1]), len(analysis.window.tiles)
-    having = f"{host_work.steps_with(analysis, found)} of {counted(steps, 'step')}"
+    having = f"{steps_with(analysis, found)} of {counted(steps, 'step')}"
     what = "gc.collect runs in the step" if len(called) else "a pause as of garbage collection"
     return Finding(
         RULE.id,
@@ -54,7 +54,7 @@ def _rare(analysis: Analysis) -> Int64s:
     """Long stretches without an operator, unless most steps have one."""
     found = stretches(analysis)
     found = found[lengths(found) >= PAUSE_NS]
-    usual = host_work.steps_with(analysis, found) >= host_work.STEADY * len(analysis.window.tiles)
+    usual = comes_back(analysis, found)
     return found[:0] if usual else found
 
 

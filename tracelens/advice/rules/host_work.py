@@ -8,7 +8,7 @@ from typing import Final
 from tracelens.advice.results import Finding, Form
 from tracelens.advice.rules import evidence
 from tracelens.advice.rules.rule import Rule, host_saving_ms, severity
-from tracelens.advice.step.outside import mainly_computing, stretches
+from tracelens.advice.step.outside import comes_back, mainly_computing, stretches
 from tracelens.analysis.results import Analysis
 from tracelens.model.events import Int64s
 from tracelens.model.intervals import length, longest_first
@@ -16,16 +16,14 @@ from tracelens.model.units import counted, duration, percent
 
 SHARE: Final = 0.03
 """Share of the window in such stretches. [judgement]"""
-STEADY: Final = 0.5
-"""Share of the steps that must have one; what is rarer is a pause (see host_pause). [judgement]"""
 
 
 def check(analysis: Analysis, forms: Mapping[str, Form]) -> Finding | None:
     """Fires where the device idles in most steps while no operator runs, or one that computes on the host: pre- and
     post-processing, a scheduler, messages between processes."""
     found = stretches(analysis)
-    window, tiles = analysis.attribution.window_ns, analysis.window.tiles
-    if not window or length(found) < SHARE * window or steps_with(analysis, found) < STEADY * len(tiles):
+    window = analysis.attribution.window_ns
+    if not window or length(found) < SHARE * window or not comes_back(analysis, found):
         return None
     share = length(found) / window
     by_length = longest_first(found)
@@ -49,12 +47,6 @@ def _told(analysis: Analysis, found: Int64s, longest: Int64s, share: float) -> s
     frame = evidence.frame_at(analysis, int(longest.sum()) // 2)
     doing = f", the longest in {frame}" if frame else ""
     return f"The host works outside PyTorch for {times} without an operator{doing}"
-
-
-def steps_with(analysis: Analysis, intervals: Int64s) -> int:
-    """How many of the counted steps hold the start of an interval."""
-    step = analysis.window.tiles[:, 0].searchsorted(intervals[:, 0], side="right") - 1
-    return len(set(step.tolist()))
 
 
 RULE: Final = Rule(

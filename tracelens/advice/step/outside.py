@@ -47,9 +47,18 @@ def stretches(analysis: Analysis) -> Int64s:
 def _recurring(analysis: Analysis) -> Int64s:
     """Those stretches, where most steps have some: a pause of single steps, as to collect garbage, is no work of
     each."""
-    found, tiles = stretches(analysis), analysis.window.tiles
-    steps = np.count_nonzero(covered(found, tiles[:, 0], tiles[:, 1]))
-    return found if steps >= RECURRING * len(tiles) else found[:0]
+    found = stretches(analysis)
+    return found if comes_back(analysis, found) else found[:0]
+
+
+def comes_back(analysis: Analysis, intervals: Int64s) -> bool:
+    """Whether an interval begins in most of the counted steps; what is rarer is a pause."""
+    return steps_with(analysis, intervals) >= RECURRING * len(analysis.window.tiles)
+
+
+def steps_with(analysis: Analysis, intervals: Int64s) -> int:
+    """How many of the counted steps hold the start of an interval."""
+    return len(np.unique(analysis.window.tiles[:, 0].searchsorted(intervals[:, 0], side="right")))
 
 
 @once
